@@ -20,12 +20,11 @@
 struct CUctx_st {
   tenure::test::EmulatedGpu gpu;
 };
-/// Work of a stream's, written down. Node n is the number n + 1 in place of an address.
+/// Work of a stream's, written down.
 struct CUgraph_st {
   struct Piece {
     tenure::test::Command command;
     std::string attached;
-    std::vector<CUgraphNode> after;  ///< what has to be done before
   };
   std::vector<Piece> pieces{};
 };
@@ -34,8 +33,7 @@ struct CUgraphExec_st {
 };
 struct CUstream_st {
   tenure::test::EmulatedGpu* gpu;
-  CUgraph_st* written = nullptr;     ///< where its work goes while it is captured
-  std::vector<CUgraphNode> after{};  ///< what the next piece of that comes after
+  CUgraph_st* written = nullptr;  ///< where its work goes while it is captured
 };
 struct CUevent_st {
   tenure::test::EmulatedGpu* gpu;

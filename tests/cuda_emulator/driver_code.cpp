@@ -1,7 +1,6 @@
 #include <elf.h>
 
 #include <cstring>
-#include <tuple>
 
 #include "tests/cuda_emulator/driver.h"
 
@@ -24,17 +23,11 @@ std::size_t bytes_of_object(const void* image) {
 
 /// Blocks of a cluster; 0: what is asked for is not of this GPU.
 unsigned cluster_of(const CUlaunchConfig& config) {
-  unsigned blocks = 1;
-  for (unsigned i = 0; i < config.numAttrs; ++i) {
-    const CUlaunchAttribute& asked = config.attrs[i];
-    // Kernels are early at no time here.
-    if (asked.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) continue;
-    const auto& size = asked.value.clusterDim;
-    const bool is_known = asked.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    if (!is_known || size.y != 1 || size.z != 1) return 0;
-    blocks = size.x;
-  }
-  return blocks;
+  if (config.numAttrs == 0) return 1;
+  const CUlaunchAttribute& asked = config.attrs[0];
+  const auto& size = asked.value.clusterDim;
+  const bool is_known = config.numAttrs == 1 && asked.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  return is_known && size.y == 1 && size.z == 1 ? size.x : 0;
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <atomic>
-#include <random>
 #include <utility>
 
 #include "tests/cuda_emulator/driver.h"
@@ -21,32 +19,6 @@ std::atomic<std::uint64_t> graph_launches = 0;
 std::atomic<std::int64_t> graphs = 0;
 std::atomic<bool> is_short_for_graphs = false;
 
-/// An order in which the pieces of a graph may be done, another one each time.
-std::vector<std::size_t> some_order(const CUgraph_st& graph) {
-  static thread_local std::mt19937 random(1);
-  const std::size_t count = graph.pieces.size();
-  std::vector<std::size_t> missing(count);
-  std::vector<std::vector<std::size_t>> then(count);
-  std::vector<std::size_t> ready;
-  for (std::size_t i = 0; i < count; ++i) {
-    for (const CUgraphNode node : graph.pieces[i].after) {
-      then[reinterpret_cast<std::uintptr_t>(node) - 1].push_back(i);
-      ++missing[i];
-    }
-    if (missing[i] == 0) ready.push_back(i);
-  }
-  std::vector<std::size_t> order;
-  while (!ready.empty()) {
-    std::swap(ready[random() % ready.size()], ready.back());
-    order.push_back(ready.back());
-    ready.pop_back();
-    for (const std::size_t next : then[order.back()]) {
-      if (--missing[next] == 0) ready.push_back(next);
-    }
-  }
-  return order;
-}
-
 }  // namespace
 
 namespace tenure::test {
@@ -54,11 +26,8 @@ namespace tenure::test {
 CUresult queue(CUstream_st& stream, const Command& command, const void* attached) {
   if (stream.written != nullptr) {
     const auto* const bytes = static_cast<const char*>(attached);
-    std::vector<CUgraph_st::Piece>& pieces = stream.written->pieces;
-    pieces.push_back({command,
-                      attached == nullptr ? std::string() : std::string(bytes, command.attached),
-                      std::move(stream.after)});
-    stream.after = {reinterpret_cast<CUgraphNode>(pieces.size())};
+    stream.written->pieces.push_back(
+        {command, attached == nullptr ? std::string() : std::string(bytes, command.attached)});
     return CUDA_SUCCESS;
   }
   EmulatedGpu& gpu = *stream.gpu;
@@ -130,33 +99,6 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
   if (stream->written != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   stream->written = new CUgraph_st;
-  stream->after.clear();
-  return CUDA_SUCCESS;
-}
-// The headers may have the names stand for other functions, of newer drivers.
-#undef cuStreamUpdateCaptureDependencies
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t*,
-                                   CUgraph*, const CUgraphNode** nodes, std::size_t* count) {
-  const bool is_captured = stream->written != nullptr;
-  *status = is_captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-  *nodes = stream->after.data();
-  *count = stream->after.size();
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* nodes, std::size_t count,
-                                           unsigned flags) {
-  if (stream->written == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) stream->after.clear();
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto number = reinterpret_cast<std::uintptr_t>(nodes[i]);
-    if (number == 0 || number > stream->written->pieces.size()) return CUDA_ERROR_INVALID_VALUE;
-    const auto known = std::find(stream->after.begin(), stream->after.end(), nodes[i]);
-    if (known == stream->after.end()) stream->after.push_back(nodes[i]);
-  }
-  return CUDA_SUCCESS;
-}
-CUresult cuGraphNodeGetType(CUgraphNode, CUgraphNodeType* type) {
-  *type = CU_GRAPH_NODE_TYPE_KERNEL;
   return CUDA_SUCCESS;
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
@@ -187,8 +129,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   if (is_short_for_graphs) return CUDA_ERROR_OUT_OF_MEMORY;
   if (const CUresult now = state_with_memory(); now != CUDA_SUCCESS) return now;
   ++graph_launches;
-  for (const std::size_t next : some_order(exec->graph)) {
-    const CUgraph_st::Piece& piece = exec->graph.pieces[next];
+  for (const CUgraph_st::Piece& piece : exec->graph.pieces) {
     const CUresult result =
         queue(*stream, piece.command, piece.attached.empty() ? nullptr : piece.attached.data());
     if (result != CUDA_SUCCESS) return result;

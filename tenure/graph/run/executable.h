@@ -82,7 +82,6 @@ class Executable {
     ops::View* views;
     bool indices_hold = false;  ///< those that are given are in bounds
   };
-  class RunWork;
   /// Where an output goes besides to the caller, and in whose memory it is computed.
   struct OutputTarget {
     VariableState* variable = nullptr;  ///< that gets it

@@ -22,21 +22,6 @@ void write(ops::View* room, const Layout& layout, std::byte* data) {
         {.dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = data});
 }
 
-/// The memory of elements that lie so, the first of them at `data`.
-ops::Touched touched(const Layout& layout, const std::byte* data, bool is_written) {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-  for (int d = 0; d < layout.shape.size(); ++d) {
-    if (layout.shape[d] == 0) return {};
-    const std::int64_t reach = (layout.shape[d] - 1) * layout.strides[d];
-    (reach < 0 ? first : last) += reach;
-  }
-  const auto size = static_cast<std::int64_t>(size_of(layout.dtype));
-  return {.begin = data + first * size,
-          .bytes = static_cast<std::size_t>((last - first + 1) * size),
-          .is_written = is_written};
-}
-
 /// A kernel with the loops that have joined it; it has one result if one of them follows. `room` is
 /// for one view more than there are inputs.
 void run_fused_kernel(ops::Backend& device, const Unit& unit, std::span<const ops::View> in,
@@ -152,32 +137,6 @@ void Executable::run_step_named(const Step& step, const Frame& frame) {
   }
 }
 
-/// The steps of a run, for whoever repeats it.
-class Executable::RunWork final : public ops::Work {
- public:
-  RunWork(std::span<const Step> steps, const Frame& frame) : steps_(steps), frame_(frame) {}
-
-  std::size_t parts() const override { return steps_.size(); }
-  void give(std::size_t part) const override { run_step_named(steps_[part], frame_); }
-  void add_touched(std::size_t part, std::vector<ops::Touched>& all) const override {
-    const Step& step = steps_[part];
-    const Unit& unit = *step.unit;
-    for (std::size_t i = 0; i < unit.in.size(); ++i) {
-      all.push_back(touched(unit.in[i], at(frame_.bases, step.in[i]), false));
-    }
-    for (std::size_t i = 0; i < unit.out.size(); ++i) {
-      all.push_back(touched(unit.out[i], at(frame_.bases, step.out[i]), true));
-    }
-    if (unit.workspace == 0) return;
-    all.push_back(
-        {.begin = at(frame_.bases, step.workspace), .bytes = unit.workspace, .is_written = true});
-  }
-
- private:
-  std::span<const Step> steps_;
-  const Frame& frame_;
-};
-
 void Executable::check_numbers(const Step& step, const Frame& frame) {
   const Unit& unit = *step.unit;
   for (std::size_t o = 0; o < unit.out.size(); ++o) {
@@ -204,7 +163,9 @@ void Executable::run_steps(std::span<std::byte* const> bases, const Told& told) 
                     .indices_hold = told.indices_hold};
   const bool is_observed = told.observed != nullptr && told.observed->is_told();
   if (replay_ != nullptr && told.indices_hold && !is_observed) {
-    replay_->run(bases, RunWork(steps_, frame));
+    replay_->run(bases, [this, &frame] {
+      for (const Step& step : steps_) run_step_named(step, frame);
+    });
     return draws.succeed();
   }
   for (const Step& step : steps_) {

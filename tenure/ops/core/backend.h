@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -144,30 +145,6 @@ struct WorkRates {
   double begin = 0;
 };
 
-/// Memory that a part of a program's work reads, or writes.
-struct Touched {
-  const std::byte* begin = nullptr;
-  std::size_t bytes = 0;
-  bool is_written = false;
-};
-
-/// What a program gives a device in one run, in parts that come one after the other. A part sees
-/// what those before it wrote. Otherwise parts do not know of each other: those of which none
-/// writes what the other touches may be done in any order, and at the same time.
-class Work {
- public:
-  Work() = default;
-  virtual ~Work() = default;
-  Work(const Work&) = delete;
-  Work& operator=(const Work&) = delete;
-
-  virtual std::size_t parts() const = 0;
-  /// Gives the device a part, and does nothing else.
-  virtual void give(std::size_t part) const = 0;
-  /// Adds all memory that a part touches: some of it may be more than it does.
-  virtual void add_touched(std::size_t part, std::vector<Touched>& touched) const = 0;
-};
-
 /// How a device does again what it was given once, in one piece. Any number of threads may use it.
 class Replay {
  public:
@@ -176,10 +153,10 @@ class Replay {
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
 
-  /// Has the device do `work`, which these addresses alone decide. Some of the times its parts are
-  /// given, in their order, and sometimes twice. What they throw leaves this, unless they are given
-  /// once more.
-  virtual void run(std::span<std::byte* const> addresses, const Work& work) = 0;
+  /// Has the device do what `work` gives it, which these addresses alone decide. Some of the times
+  /// `work` is called, and sometimes twice: it may give work to the device, and nothing else. What
+  /// it throws leaves this, unless it is called once more.
+  virtual void run(std::span<std::byte* const> addresses, const std::function<void()>& work) = 0;
 };
 
 /// Tells when a device that computes later came to marks in its queue. One thread uses it at a

@@ -13,20 +13,11 @@
 // without saying so.
 
 #ifndef TENURE_KERNEL
-/// Before all that a kernel does. One that is launched early (Gpu::launch) waits here for the
-/// kernels before it, and has those after it launched early as soon as all its blocks have begun.
-#if __CUDA_ARCH__ >= 900
-#define TENURE_WAIT_FOR_OTHERS() \
-  asm volatile("griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;" ::: "memory")
-#else
-#define TENURE_WAIT_FOR_OTHERS()
-#endif
 /// A kernel of at most so many threads in a block, which calls a function with its arguments, a
 /// struct that the launch gives by value.
 #define TENURE_KERNEL(name, threads, Arguments, ...)                        \
   extern "C" __global__ void __launch_bounds__(threads)                     \
       name(const __grid_constant__ Arguments arguments) {                   \
-    TENURE_WAIT_FOR_OTHERS();                                               \
     __VA_ARGS__(arguments);                                                 \
   }
 /// In place of `threads`: what a block may have of the registers is such that a processor has room

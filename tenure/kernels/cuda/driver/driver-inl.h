@@ -31,13 +31,12 @@ namespace tenure::kernels::cuda {
   X(cuStreamEndCapture)            \
   X(cuGraphInstantiateWithFlags)   \
   X(cuGraphLaunch)                 \
-  X(cuGraphNodeGetType)            \
   X(cuGraphDestroy)                \
   X(cuGraphExecDestroy)            \
   X(cuModuleLoadData)              \
   X(cuModuleGetFunction)           \
   X(cuFuncSetAttribute)            \
-  X(cuLaunchKernelEx)              \
+  X(cuLaunchKernel)                \
   X(cuMemGetInfo)                  \
   X(cuMemGetAllocationGranularity) \
   X(cuMemAddressReserve)           \
@@ -55,15 +54,8 @@ namespace tenure::kernels::cuda {
 
 struct DriverFunctions {
   TENURE_DRIVER_FUNCTIONS(TENURE_MEMBER)
-  // As all drivers have them: headers may mean those of newer drivers.
-  /// cuEventElapsedTime.
+  /// cuEventElapsedTime as all drivers have it: headers may mean one of newer drivers.
   CUresult (*elapsed_time)(float* milliseconds, CUevent begin, CUevent end) = nullptr;
-  /// cuStreamGetCaptureInfo_v2.
-  CUresult (*capture_info)(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
-                           CUgraph* graph, const CUgraphNode** last, std::size_t* count) = nullptr;
-  /// cuStreamUpdateCaptureDependencies.
-  CUresult (*capture_after)(CUstream stream, CUgraphNode* nodes, std::size_t count,
-                            unsigned how) = nullptr;
 };
 
 /// The driver as it was found.
@@ -77,8 +69,6 @@ struct Driver {
 const Driver& driver();
 /// The oldest that has all that is used here.
 inline constexpr int kOldestDriver = 12000;
-/// The oldest whose graphs have kernels that are launched early.
-inline constexpr int kOldestWithEarlyLaunches = 12030;
 
 /// "CUDA_ERROR_OUT_OF_MEMORY: out of memory"
 std::string text_of(CUresult result);

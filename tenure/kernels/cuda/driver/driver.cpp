@@ -9,11 +9,8 @@ namespace {
 Driver load_driver() {
   Driver found;
   DriverFunctions& functions = found.functions;
-  const Symbol symbols[] = {
-      TENURE_DRIVER_FUNCTIONS(TENURE_SYMBOL){"cuEventElapsedTime",
-                                             reinterpret_cast<void**>(&functions.elapsed_time)},
-      {"cuStreamGetCaptureInfo_v2", reinterpret_cast<void**>(&functions.capture_info)},
-      {"cuStreamUpdateCaptureDependencies", reinterpret_cast<void**>(&functions.capture_after)}};
+  const Symbol symbols[] = {TENURE_DRIVER_FUNCTIONS(TENURE_SYMBOL){
+      "cuEventElapsedTime", reinterpret_cast<void**>(&functions.elapsed_time)}};
   found.library = open_library({"libcuda.so.1"}, symbols);
   std::string& problem = found.library.problem;
   if (!problem.empty()) return found;

@@ -175,16 +175,9 @@ void Gpu::launch(const char* op, Function function, const Grid& grid, const void
                                                   static_cast<int>(grid.shared_bytes)),
             "give a kernel more shared memory");
     }
-    CUlaunchAttribute asked[2]{};
-    unsigned count = 0;
-    if (grid.cluster > 1) {
-      asked[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-      asked[count++].value.clusterDim = {.x = grid.cluster, .y = 1, .z = 1};
-    }
-    if (begins_early()) {
-      asked[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-      asked[count++].value.programmaticStreamSerializationAllowed = 1;
-    }
+    CUlaunchAttribute cluster{};
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim = {.x = grid.cluster, .y = 1, .z = 1};
     const CUlaunchConfig config{.gridDimX = grid.blocks,
                                 .gridDimY = grid.blocks_y,
                                 .gridDimZ = grid.blocks_z,
@@ -193,19 +186,11 @@ void Gpu::launch(const char* op, Function function, const Grid& grid, const void
                                 .blockDimZ = 1,
                                 .sharedMemBytes = grid.shared_bytes,
                                 .hStream = stream(),
-                                .attrs = asked,
-                                .numAttrs = count};
+                                .attrs = &cluster,
+                                .numAttrs = grid.cluster > 1 ? 1u : 0u};
     check(driver_functions().cuLaunchKernelEx(&config, function, nullptr, extra),
           "launch a kernel");
   });
-}
-
-/// Whether the next kernel is launched before the one is done that it comes after, for which it
-/// waits then (TENURE_KERNEL).
-bool Gpu::begins_early() const {
-  const Capture* const capture = Capture::current();
-  return capture != nullptr && facts_.architecture >= 90 &&
-         driver().version >= kOldestWithEarlyLaunches && capture->follows_kernel();
 }
 
 CUstream_st* Gpu::writing_stream(std::unique_lock<std::mutex>& lock) {

@@ -14,7 +14,6 @@
 
 #include "tenure/kernels/cuda/compile/kernels.h"
 #include "tenure/kernels/cuda/driver/nvtx-inl.h"
-#include "tenure/kernels/cuda/launch/capture.h"
 #include "tenure/kernels/view.h"
 #include "tenure/memory/kinds.h"
 #include "tenure/ops/core/record.h"
@@ -23,15 +22,14 @@
 struct CUctx_st;
 struct CUgraph_st;
 struct CUgraphExec_st;
-struct CUgraphNode_st;
 struct CUstream_st;
 struct CUevent_st;
 
 // Note: one queue
 //
-// All that a GPU is given to do goes into one stream, in order: kernels, copies, graphs, and events
-// that tell how far it is. The host goes on at once. It waits where it wants elements (read, wait,
-// a kernel that measures), and where it runs too far ahead of pinned memory that copies go through.
+// All that a GPU is given to do goes into one stream, in order: kernels, copies, and events that
+// tell how far it is. The host goes on at once. It waits where it wants elements (read, wait, a
+// kernel that measures), and where it runs too far ahead of pinned memory that copies go through.
 //
 // Errors come late, too. A kernel that faults takes its context with it: every later call of the
 // driver fails, for the whole process. The first call that hears of it throws a DeviceError with
@@ -71,6 +69,31 @@ struct GpuFacts {
 
   /// Blocks of a cluster, at most.
   std::uint32_t most_in_cluster() const { return architecture >= 90 ? 8 : 1; }
+};
+
+/// Thrown where the host would wait, or give the GPU something that is other the next time, while
+/// work is written down.
+struct CannotReplay : std::exception {};
+
+/// While it lives, what this thread gives a GPU is not done but written down, in a stream of its
+/// own. Not while another one of the thread lives.
+class Capture {
+ public:
+  explicit Capture(Gpu& gpu);
+  ~Capture();
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+  /// What was written down, once; the caller's. nullptr: it cannot be had.
+  CUgraph_st* take() noexcept;
+
+  /// Of this thread; nullptr: there is none.
+  static const Capture* current() noexcept { return current_; }
+  CUstream_st* stream() const { return stream_; }
+
+ private:
+  static thread_local constinit const Capture* current_;
+  std::unique_lock<std::mutex> lock_;  ///< of the stream
+  CUstream_st* stream_;
 };
 
 /// A GPU that is in use: its context, its queue, its kernels, its memory.
@@ -115,13 +138,6 @@ class Gpu {
     const NvtxRange range(op);
     give();
     if (waits_ && Capture::current() == nullptr) wait();
-  }
-  /// Has `give(turn)` launch a kernel whose blocks count those of them that are done, in counters
-  /// of the turn that it is given (device/turns_arguments.h): no other launch uses them meanwhile.
-  template <class Give>
-  void in_turn(const Give& give) {
-    Capture* const capture = Capture::current();
-    capture == nullptr ? give(0u) : capture->in_turn(give);
   }
   /// Compiles and loads kernels unless they are there. Throws DeviceError.
   Function function(const TypedKernel& kernel, Types types, const PrintedNeighbours& neighbours) {
@@ -190,7 +206,6 @@ class Gpu {
   bool is_lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:
-  bool begins_early() const;
   [[noreturn]] void fail(int result, const char* what);
   CUevent_st* record(CUstream_st* stream);
   void note(const char* op) noexcept;

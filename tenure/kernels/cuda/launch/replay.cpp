@@ -6,7 +6,6 @@
 #include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/driver/driver-inl.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
-#include "tenure/kernels/cuda/launch/part_order.h"
 #include "tenure/tensor/device_error.h"
 
 namespace tenure::kernels::cuda {
@@ -14,31 +13,26 @@ namespace {
 
 const DriverFunctions& functions() { return driver().functions; }
 
-/// Gives the capture the parts of some work, each of which comes after those that it has to.
-void write_down(Capture& capture, const ops::Work& work) {
-  PartOrder order;
-  std::vector<Capture::Nodes> ends(work.parts());
-  std::vector<ops::Touched> touched;
-  for (std::size_t part = 0; part < ends.size(); ++part) {
-    touched.clear();
-    work.add_touched(part, touched);
-    Capture::Nodes before;
-    for (const std::size_t earlier : order.add(touched)) {
-      before.insert(before.end(), ends[earlier].begin(), ends[earlier].end());
-    }
-    std::sort(before.begin(), before.end());
-    before.erase(std::unique(before.begin(), before.end()), before.end());
-    capture.go_on_after(before);
-    work.give(part);
-    ends[part] = capture.last();
-  }
-}
-
-void give_all(const ops::Work& work) {
-  for (std::size_t part = 0; part < work.parts(); ++part) work.give(part);
-}
-
 }  // namespace
+
+thread_local constinit const Capture* Capture::current_ = nullptr;
+
+Capture::Capture(Gpu& gpu) : stream_(gpu.writing_stream(lock_)) {
+  // Other threads of this process, and this one, may load code meanwhile.
+  gpu.check(functions().cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED),
+            "write work down");
+  current_ = this;
+}
+
+Capture::~Capture() {
+  if (CUgraph_st* const unused = take()) functions().cuGraphDestroy(unused);
+}
+
+CUgraph_st* Capture::take() noexcept {
+  if (std::exchange(current_, nullptr) == nullptr) return nullptr;
+  CUgraph graph = nullptr;
+  return functions().cuStreamEndCapture(stream_, &graph) == CUDA_SUCCESS ? graph : nullptr;
+}
 
 GraphReplay::~GraphReplay() { give_up(); }
 
@@ -74,11 +68,11 @@ void GraphReplay::remember(std::span<std::byte* const> addresses) {
   oldest = std::move(run);
 }
 
-CUgraphExec_st* GraphReplay::make_graph(const ops::Work& work) {
+CUgraphExec_st* GraphReplay::make_graph(const std::function<void()>& work) {
   CUgraph_st* graph = nullptr;
   try {
     Capture capture(gpu_);
-    write_down(capture, work);
+    work();
     graph = capture.take();
   } catch (const CannotReplay&) {
   } catch (const DeviceError&) {  // the run without a graph tells
@@ -93,9 +87,9 @@ CUgraphExec_st* GraphReplay::make_graph(const ops::Work& work) {
   return made;
 }
 
-void GraphReplay::run(std::span<std::byte* const> addresses, const ops::Work& work) {
+void GraphReplay::run(std::span<std::byte* const> addresses, const std::function<void()>& work) {
   gpu_.enter();
-  if (Capture::current() != nullptr) return give_all(work);  // a part of what is written down
+  if (Capture::current() != nullptr) return work();  // a part of what is written down
   {
     const std::lock_guard lock(mutex_);
     ++count_;
@@ -109,7 +103,7 @@ void GraphReplay::run(std::span<std::byte* const> addresses, const ops::Work& wo
       remember(addresses);
     }
   }
-  give_all(work);
+  work();
 }
 
 }  // namespace tenure::kernels::cuda

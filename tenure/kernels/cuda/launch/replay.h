@@ -14,12 +14,10 @@ struct CUgraphExec_st;
 // So when a program runs for the second time with the same addresses, its work is written down
 // (Capture) instead of done, and given to the GPU as a graph, then and each time when these
 // addresses come again: the pool gives a loop's tensors the same few. What is written down are
-// kernels with their arguments, and which of them come after which (PartOrder): the parts of a
-// program that do not touch what others write go beside those. A program of which the host has to
-// know something while it runs says so by CannotReplay, has done nothing by then, and is run as it
-// always was from then on; so is one whose work a library cannot write down, which a DeviceError
-// says, and one for whose graph the driver has no memory: then it gets back what it took for those
-// of other addresses.
+// kernels with their arguments. A program of which the host has to know something while it runs
+// says so by CannotReplay, has done nothing by then, and is run as it always was from then on; so
+// is one whose work a library cannot write down, which a DeviceError says, and one for whose graph
+// the driver has no memory: then it gets back what it took for those of other addresses.
 //
 // With TENURE_CUDA_WAIT=1 there are no graphs, so that a fault is the op's that made it.
 
@@ -32,7 +30,7 @@ class GraphReplay final : public ops::Replay {
   explicit GraphReplay(Gpu& gpu) : gpu_(gpu) {}
   ~GraphReplay() override;
 
-  void run(std::span<std::byte* const> addresses, const ops::Work& work) override;
+  void run(std::span<std::byte* const> addresses, const std::function<void()>& work) override;
 
  private:
   /// A run with certain addresses, as a graph once it came for the second time.
@@ -47,7 +45,7 @@ class GraphReplay final : public ops::Replay {
   Run* find(std::span<std::byte* const> addresses);
   void remember(std::span<std::byte* const> addresses);
   /// nullptr: it cannot be had, now or ever.
-  CUgraphExec_st* make_graph(const ops::Work& work);
+  CUgraphExec_st* make_graph(const std::function<void()>& work);
   static void end(CUgraphExec_st* graph) noexcept;
   void give_up() noexcept;
 

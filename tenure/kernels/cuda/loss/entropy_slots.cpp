@@ -81,12 +81,12 @@ class Entropy {
                          size_of(logits.dtype));
     a.form = shape.form;
     a.groups = shape.groups;
-    if (a.form == RowForm::singles && a.classes <= kFewClasses && a.rows <= kFewRows) {
-      a.form = RowForm::single;
+    if (a.form == kSinglesRows && a.classes <= kFewClasses && a.rows <= kFewRows) {
+      a.form = kSingleRows;
       a.groups.lanes = std::bit_ceil(static_cast<std::uint32_t>(a.classes));
     }
     // Of no rows no block leaves a part of the sum.
-    is_long = a.form == RowForm::looped && a.targets.view.data != nullptr && a.rows > 0 &&
+    is_long = a.form == kLoopedRows && a.targets.view.data != nullptr && a.rows > 0 &&
               a.classes <= std::numeric_limits<std::int32_t>::max();
     is_packed = is_long && follow_each_other(a.logits) && follow_each_other(a.gradient);
     const double scale = ops::scale_of(ops::reduction_of(k.attributes), a.rows);
@@ -94,8 +94,7 @@ class Entropy {
              .parts = nullptr,
              .reduces = reduces(k) ? 1 : 0,
              .counts = counts(k) ? 1 : 0,
-             .scale = scale,
-             .turn = 0};
+             .scale = scale};
   }
 
   CrossEntropyArguments a{};
@@ -130,8 +129,8 @@ struct CrossEntropySlot {
     const TypedKernel& kernel = !is_long    ? kCrossEntropy.of(a.form)
                                 : is_packed ? kPackedEntropy
                                             : kScatteredEntropy;
-    launch_summing(*gpu, k, kernel,
-                   {.blocks = static_cast<std::uint32_t>(blocks), .threads = kGroupThreads}, a);
+    gpu->launch(k.op, kernel, k.in[0].dtype,
+                {.blocks = static_cast<std::uint32_t>(blocks), .threads = kGroupThreads}, a);
   }
 };
 

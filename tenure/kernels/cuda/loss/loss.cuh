@@ -18,7 +18,7 @@ inline void add_up(const LossSum& to, LossPart own) {
   Pair<double> all = sum_of_block(own);
   if (to.parts != nullptr) {
     if (threadIdx.x == 0) to.parts[blockIdx.x] = {all.first, all.second};
-    if (!is_last_block(to.turn, 0, gridDim.x)) return;
+    if (!is_last_block(0, gridDim.x)) return;
     own = {0, 0};
     for (unsigned i = threadIdx.x; i < gridDim.x; i += kGroupThreads) {
       own.loss += to.parts[i].loss;

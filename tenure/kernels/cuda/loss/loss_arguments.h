@@ -44,7 +44,6 @@ struct LossSum {
   std::int32_t reduces;
   std::int32_t counts;  ///< the sum is divided by the number of rows that count, not scaled
   double scale;
-  std::uint32_t turn;  ///< of blocks that share a sum
 };
 /// Of the mean of so many losses.
 constexpr double scale_of(double counted) { return 1 / (counted > 1 ? counted : 1); }

@@ -80,7 +80,7 @@ struct PointwiseSlot {
     arguments.sum = sum_of(k, reduces(k), scale, blocks);
     Grid grid = grid_over(std::max<std::int64_t>(arguments.n, 1), kGroupThreads);
     if (reduces(k)) grid.blocks = static_cast<std::uint32_t>(blocks);
-    launch_summing(*gpu, k, kPointwiseLoss, grid, arguments);
+    gpu->launch(k.op, kPointwiseLoss, k.in[0].dtype, grid, arguments);
   }
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/loss/loss_arguments.h"
 #include "tenure/ops/core/backend.h"
 #include "tenure/ops/nn/loss.h"
@@ -25,18 +24,7 @@ inline LossSum sum_of(const ops::Kernel& k, bool is_reduced, double scale, std::
       .parts = is_reduced && blocks > 1 ? reinterpret_cast<LossPart*>(k.workspace.data()) : nullptr,
       .reduces = is_reduced ? 1 : 0,
       .counts = 0,
-      .scale = scale,
-      .turn = 0};
-}
-/// Queues a kernel whose arguments have that.
-template <class Arguments>
-void launch_summing(Gpu& gpu, const ops::Kernel& k, const TypedKernel& kernel, const Grid& grid,
-                    Arguments arguments) {
-  const auto give = [&](unsigned turn) {
-    arguments.sum.turn = turn;
-    gpu.launch(k.op, kernel, k.in[0].dtype, grid, arguments);
-  };
-  arguments.sum.parts == nullptr ? give(0) : gpu.in_turn(give);
+      .scale = scale};
 }
 
 }  // namespace tenure::kernels::cuda

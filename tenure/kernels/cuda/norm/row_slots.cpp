@@ -110,7 +110,7 @@ struct RowNormGradientSlot {
   }
   /// Those of each group, where rows are held.
   static std::uint32_t shared_bytes(const RowNormArguments& a, const Kernel& k) {
-    if (a.form == RowForm::looped) return 0;
+    if (a.form == kLoopedRows) return 0;
     return static_cast<std::uint32_t>(kGroupThreads / a.groups.lanes * sums_bytes(a, k));
   }
   /// Those of each block, in any layout.
@@ -122,7 +122,7 @@ struct RowNormGradientSlot {
   static void run(const Kernel& k) { run_fused(k, {}); }
   /// Where rows are held, so that it is made once.
   static bool takes_loop(const Kernel& k) {
-    return are_few(k.in[0]) && RowNorm(k, true, rms).a.form != RowForm::looped;
+    return are_few(k.in[0]) && RowNorm(k, true, rms).a.form != kLoopedRows;
   }
   static void run_fused(const Kernel& k, const FusedNeighbours& neighbours) {
     Gpu* const gpu = gpu_of(k);

@@ -23,8 +23,6 @@
 
 namespace tenure::kernels::cuda {
 
-using enum RowForm;  // as kernels are made of templates
-
 /// Elements side by side.
 template <class T, int n>
 using Strip = Vector<T, n>;
@@ -48,18 +46,18 @@ struct Strips {
 /// How many strips, or elements, a lane keeps of a form.
 constexpr int kept_of(RowForm form, int all) {
   switch (form) {
-    case RowForm::looped:
+    case kLoopedRows:
       return 0;
-    case RowForm::single:
-    case RowForm::strip:
+    case kSingleRows:
+    case kStripRows:
       return 1;
-    case RowForm::singles:
+    case kSinglesRows:
       return kHeldElements;
-    case RowForm::quarter:
+    case kQuarterRows:
       return all / 4;
-    case RowForm::half:
+    case kHalfRows:
       return all / 2;
-    case RowForm::most:
+    case kMostRows:
       return all / 4 * 3;
     default:
       return all;
@@ -69,8 +67,8 @@ constexpr int kept_of(RowForm form, int all) {
 template <RowForm form, class T>
 using StripsOf = Strips<has_strips(form) ? strip_size(sizeof(T)) : 1,
                         kept_of(form, held_strips(sizeof(T))),
-                        has_strips(form) && form != RowForm::scattered,
-                        form >= RowForm::quarter && form < RowForm::ragged>;
+                        has_strips(form) && form != kScatteredRows,
+                        form >= kQuarterRows && form < kRaggedRows>;
 
 /// An element of a row: its place in it, and among those that a lane keeps.
 struct At {

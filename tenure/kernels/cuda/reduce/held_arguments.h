@@ -9,21 +9,21 @@ namespace tenure::kernels::cuda {
 inline constexpr int kHeldElements = 8;
 
 /// How the lanes of a group have the elements of a row. held.cuh says what that means.
-enum class RowForm : std::int32_t {
-  looped,     ///< one by one, read again each time
-  single,     ///< at most one of each lane, kept
-  singles,    ///< one by one, at most kHeldElements of a lane, kept
-  strip,      ///< at most one strip of 16 bytes of each lane, kept
-  quarter,    ///< in strips, all lanes as many: a quarter of held_strips() or less of each, kept
-  half,       ///< the same, with half of held_strips()
-  most,       ///< the same, with three quarters
-  packed,     ///< the same, with all
-  ragged,     ///< the same, where some lanes have one less
-  scattered,  ///< the same, of elements that do not lie side by side
+enum RowForm : std::int32_t {
+  kLoopedRows,     ///< one by one, read again each time
+  kSingleRows,     ///< at most one of each lane, kept
+  kSinglesRows,    ///< one by one, at most kHeldElements of a lane, kept
+  kStripRows,      ///< at most one strip of 16 bytes of each lane, kept
+  kQuarterRows,    ///< in strips, all lanes as many: a quarter of held_strips() or less, kept
+  kHalfRows,       ///< the same, with half of held_strips()
+  kMostRows,       ///< the same, with three quarters
+  kPackedRows,     ///< the same, with all
+  kRaggedRows,     ///< the same, where some lanes have one less
+  kScatteredRows,  ///< the same, of elements that do not lie side by side
 };
 inline constexpr int kRowForms = 10;
 /// Whether lanes have strips.
-constexpr bool has_strips(RowForm form) { return form >= RowForm::strip; }
+constexpr bool has_strips(RowForm form) { return form >= kStripRows; }
 
 /// Elements of 16 bytes.
 constexpr int strip_size(std::size_t element) { return static_cast<int>(16 / element); }

@@ -15,16 +15,17 @@ bool is_packed(const void* data, const Walk& columns) {
 constexpr std::int64_t kFewColumns = 32;
 
 /// As they are called in RowForm.
-constexpr const char* kFormNames[] = {"looped", "single", "singles", "strip",  "quarter",
-                                      "half",   "most",   "packed",  "ragged", "scattered"};
+constexpr const char* kFormNames[] = {"kLoopedRows",  "kSingleRows", "kSinglesRows", "kStripRows",
+                                      "kQuarterRows", "kHalfRows",   "kMostRows",    "kPackedRows",
+                                      "kRaggedRows",  "kScatteredRows"};
 static_assert(std::size(kFormNames) == kRowForms);
 
 /// The one that is for so many strips of each lane.
 RowForm packed_form(std::int64_t strips, int held) {
-  return 4 * strips <= held       ? RowForm::quarter
-         : 2 * strips <= held     ? RowForm::half
-         : 4 * strips <= 3 * held ? RowForm::most
-                                  : RowForm::packed;
+  return 4 * strips <= held       ? kQuarterRows
+         : 2 * strips <= held     ? kHalfRows
+         : 4 * strips <= 3 * held ? kMostRows
+                                  : kPackedRows;
 }
 
 /// As many lanes as leave each `of_lane` of `n` things, but at least so many if they have
@@ -56,13 +57,13 @@ RowShape::RowShape(std::initializer_list<const MatrixView*> matrices,
                     [&](const MatrixView* one) { return has_strips(*one, element); }) &&
         std::all_of(numbers.begin(), numbers.end(),
                     [](const FlatView* one) { return is_packed(one->data, one->walk); });
-    form = !are_packed                  ? RowForm::scattered
-           : strips <= groups.lanes     ? RowForm::strip
+    form = !are_packed                  ? kScatteredRows
+           : strips <= groups.lanes     ? kStripRows
            : strips % groups.lanes == 0 ? packed_form(strips / groups.lanes, held_strips(element))
-                                        : RowForm::ragged;
+                                        : kRaggedRows;
   } else if (columns <= kGroupThreads * kHeldElements) {
     groups.lanes = lanes_for(columns, kHeldElements, columns <= kFewColumns ? 1 : 32);
-    form = columns <= groups.lanes ? RowForm::single : RowForm::singles;
+    form = columns <= groups.lanes ? kSingleRows : kSinglesRows;
   }
 }
 

@@ -44,7 +44,7 @@ bool has_strips(const MatrixView& matrix, std::size_t element);
 /// How rows of `columns` elements are gone over. The layout of matrices that have them, and of what
 /// is read for each column, says whether strips are read at once, and nothing else.
 struct RowShape {
-  RowForm form = RowForm::looped;
+  RowForm form = kLoopedRows;
   Groups groups{};
 
   RowShape(std::initializer_list<const MatrixView*> matrices,

@@ -42,7 +42,7 @@ struct Outputs {
   /// Has the last block of those that share outputs join what they gave. All threads take part.
   void finish() const {
     if (a.states == nullptr) return;
-    if (!is_last_block(a.turn, blockIdx.x, gridDim.y)) return;
+    if (!is_last_block(blockIdx.x, gridDim.y)) return;
     __shared__ State room[kGroupThreads];
     const unsigned across = count < kGroupThreads ? count : kGroupThreads;
     for (unsigned begin = 0; begin < count; begin += across) {

@@ -23,7 +23,6 @@ struct ReduceArguments {
   Groups groups;
   std::int32_t is_packed;  ///< 16 bytes of neighbouring terms, or outputs, are read at once
   std::int32_t root;       ///< of var: its square root
-  std::uint32_t turn;      ///< of blocks that share outputs
   double number;           ///< the divisor of sums, the correction of var, the order of norm
 };
 

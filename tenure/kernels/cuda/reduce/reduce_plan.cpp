@@ -181,15 +181,11 @@ void ReducePlan::launch(Gpu& gpu, const char* op, const ReduceKernels& rule, DTy
   arguments.root = call.root ? 1 : 0;
   if (reinterpret_cast<std::uintptr_t>(arguments.in) % 16 != 0) arguments.is_packed = 0;
   const std::int64_t of_thread = arguments.is_packed != 0 ? of_thread_ : 1;
-  const auto give = [&](unsigned turn) {
-    arguments.turn = turn;
-    launch_with(gpu, op, first_.groups.columns != 0 ? rule.columns : rule.rows, type,
-                {.blocks = blocks_for((first_.outputs + of_thread - 1) / of_thread, first_.groups),
-                 .threads = kGroupThreads,
-                 .blocks_y = static_cast<std::uint32_t>(chunks_)},
-                arguments, neighbours, {}, 1);
-  };
-  chunks_ == 1 ? give(0) : gpu.in_turn(give);
+  launch_with(gpu, op, first_.groups.columns != 0 ? rule.columns : rule.rows, type,
+              {.blocks = blocks_for((first_.outputs + of_thread - 1) / of_thread, first_.groups),
+               .threads = kGroupThreads,
+               .blocks_y = static_cast<std::uint32_t>(chunks_)},
+              arguments, neighbours, {}, 1);
 }
 
 }  // namespace tenure::kernels::cuda

@@ -40,8 +40,8 @@ struct SoftmaxSlot {
     if (axes.inner > 1) {
       arguments.groups = axes.groups(size_of(x.dtype), kHeldElements);
       arguments.form = axes.length <= kHeldElements * std::int64_t{arguments.groups.lanes}
-                           ? RowForm::singles
-                           : RowForm::looped;
+                           ? kSinglesRows
+                           : kLoopedRows;
     } else {
       const RowShape shape({&arguments.x, &arguments.y, &arguments.out}, {}, axes.length,
                            size_of(x.dtype));
