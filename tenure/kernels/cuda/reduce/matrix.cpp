@@ -15,9 +15,9 @@ bool is_packed(const void* data, const Walk& columns) {
 constexpr std::int64_t kFewColumns = 32;
 
 /// As they are called in RowForm.
-constexpr const char* kFormNames[] = {"kLoopedRows",  "kSingleRows", "kSinglesRows", "kStripRows",
-                                      "kQuarterRows", "kHalfRows",   "kMostRows",    "kPackedRows",
-                                      "kRaggedRows",  "kScatteredRows"};
+constexpr const char* kFormNames[] = {
+    "kLoopedRows", "kSingleRows", "kSinglesRows", "kStripRows",  "kQuarterRows",
+    "kHalfRows",   "kMostRows",   "kPackedRows",  "kRaggedRows", "kScatteredRows"};
 static_assert(std::size(kFormNames) == kRowForms);
 
 /// The one that is for so many strips of each lane.
