@@ -36,7 +36,7 @@ namespace tenure::kernels::cuda {
   X(cuModuleLoadData)              \
   X(cuModuleGetFunction)           \
   X(cuFuncSetAttribute)            \
-  X(cuLaunchKernel)                \
+  X(cuLaunchKernelEx)              \
   X(cuMemGetInfo)                  \
   X(cuMemGetAllocationGranularity) \
   X(cuMemAddressReserve)           \
