@@ -12,6 +12,7 @@ struct EntropyRow {
   using Source = HeldRow<T, S>;
 
   const CrossEntropyArguments& a;
+  const Groups groups;
   std::int64_t row;
   bool has_classes;
   std::int64_t target;
@@ -24,8 +25,10 @@ struct EntropyRow {
   double mass = 1;  ///< the sum of the smoothed probabilities
 
   /// All threads of a block take part.
-  EntropyRow(const CrossEntropyArguments& arguments, std::int64_t at, bool is_there, unsigned own)
+  EntropyRow(const CrossEntropyArguments& arguments, const Groups& own_groups, const Place& place,
+             std::int64_t at, bool is_there)
       : a(arguments),
+        groups(own_groups),
         row(is_there ? at : 0),
         has_classes(a.targets.view.data != nullptr),
         target(is_there && has_classes ? class_at(a.targets, row) : -1),
@@ -33,14 +36,14 @@ struct EntropyRow {
         picked(target >= 0 && target < a.classes
                    ? static_cast<double>(Row<T>(a.logits, row)[target])
                    : 0),
-        lane{a.classes, a.groups.lanes, own},
+        lane(a.classes, groups, place),
         x(Row<T>(a.logits, row), lane),
         q(Row<T>(a.probabilities, has_classes ? 0 : row), lane),
-        exponentials(exponentials_of(x, lane, a.groups)) {
+        exponentials(exponentials_of(x, lane, groups)) {
     if (has_classes) return;
     double sum = 0;
     lane.elements([&](At element) { sum += static_cast<double>(q[element]); });
-    mass = (1 - a.label_smoothing) * sum_of_lanes(sum, a.groups) + a.label_smoothing;
+    mass = (1 - a.label_smoothing) * sum_of_lanes(sum, groups) + a.label_smoothing;
   }
 
   /// All threads of a block take part.
@@ -54,7 +57,7 @@ struct EntropyRow {
         const auto probability = static_cast<double>(q[element]);
         if (probability != 0) sums.first += probability * value;
       });
-      sums = sum_of_lanes(sums, a.groups);
+      sums = sum_of_lanes(sums, groups);
       if (has_classes) sums.first = picked;
     }
     if (!counts) return 0;
@@ -65,14 +68,15 @@ struct EntropyRow {
 template <RowForm form, class T>
 inline void cross_entropy(const CrossEntropyArguments& a) {
   using S = StripsOf<form, T>;
-  const Place place = place_of(a.groups);
+  const Groups groups = groups_of<S>(a.groups);
+  const Place place = place_of(groups);
   LossPart own{0, 0};
   // All groups of the grid take as many turns: they join together.
   const std::int64_t turns = (a.rows + a.all_groups - 1) / a.all_groups;
   for (std::int64_t turn = 0; turn < turns; ++turn) {
     const std::int64_t row = place.group + turn * a.all_groups;
     const bool is_there = place.group < a.all_groups && row < a.rows;
-    const EntropyRow<T, S> entropy(a, row, is_there, place.lane);
+    const EntropyRow<T, S> entropy(a, groups, place, row, is_there);
     const double loss = entropy.loss();
     if (!is_there || place.lane != 0) continue;
     if (a.sum.reduces != 0) {
@@ -89,9 +93,10 @@ template <RowForm form, class T>
 inline void cross_entropy_gradient(const CrossEntropyArguments& a) {
   using C = Compute<T>;
   using S = StripsOf<form, T>;
-  const Place place = place_of(a.groups);
+  const Groups groups = groups_of<S>(a.groups);
+  const Place place = place_of(groups);
   const bool is_there = place.group < a.rows;
-  const EntropyRow<T, S> row(a, place.group, is_there, place.lane);
+  const EntropyRow<T, S> row(a, groups, place, place.group, is_there);
   const double counted = counted_rows(a);
   if (!is_there) return;
   const EntropyFactors<C> by(a, row.row, counted, row.mass, row.exponentials.sum);

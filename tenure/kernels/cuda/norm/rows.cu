@@ -10,16 +10,17 @@ namespace tenure::kernels::cuda {
 
 /// 0 where it is left out. All threads of a block take part.
 template <class T, class S>
-inline Compute<T> mean_of(const RowNormArguments& a, const HeldRow<T, S>& x, const Lane<S>& lane) {
+inline Compute<T> mean_of(const RowNormArguments& a, const HeldRow<T, S>& x, const Lane<S>& lane,
+                          const Groups& groups) {
   using C = Compute<T>;
   if (a.rms != 0) return C(0);
   const C own = lane.template sum<C>([&](At at) { return x[at]; });
-  return sum_of_lanes(own, a.groups) / static_cast<C>(a.columns);
+  return sum_of_lanes(own, groups) / static_cast<C>(lane.length);
 }
 /// 1 / the deviation, of the sum of squares around the mean.
 template <class C>
-inline C scale_of(const RowNormArguments& a, C squares) {
-  const C variance = squares / static_cast<C>(a.columns);
+inline C scale_of(const RowNormArguments& a, C squares, std::int64_t columns) {
+  const C variance = squares / static_cast<C>(columns);
   return C(1) / std::sqrt(variance + static_cast<C>(a.epsilon));
 }
 
@@ -27,17 +28,18 @@ template <RowForm form, class T, class After = NoLoop, class Arguments = RowNorm
 inline void row_norm(const Arguments& a) {
   using C = Compute<T>;
   using S = StripsOf<form, T>;
-  const Place place = place_of(a.groups);
+  const Groups groups = groups_of<S>(a.groups);
+  const Place place = place_of(groups);
   const bool is_there = place.group < a.rows;
   const std::int64_t row = is_there ? place.group : 0;
-  const Lane<S> lane{a.columns, a.groups.lanes, place.lane};
+  const Lane<S> lane(a.columns, groups, place);
   const HeldRow<T, S> x(Row<T>(a.x, row), lane);
-  const C mean = mean_of(a, x, lane);
+  const C mean = mean_of(a, x, lane, groups);
   const C squares = lane.template sum<C>([&](At at) {
     const C deviation = x[at] - mean;
     return deviation * deviation;
   });
-  const C scale = scale_of(a, sum_of_lanes(squares, a.groups));
+  const C scale = scale_of(a, sum_of_lanes(squares, groups), lane.length);
   if (!is_there) return;
   write_row(
       result_row<After, T>(a, row), lane,
@@ -78,20 +80,22 @@ template <RowForm form, class T, class After = NoLoop, class Before = NoLoop,
 inline void row_norm_gradient(const Arguments& a) {
   using C = Compute<T>;
   using S = StripsOf<form, T>;
-  const Place place = place_of(a.groups);
-  const Lane<S> lane{a.columns, a.groups.lanes, place.lane};
+  const Groups groups = groups_of<S>(a.groups);
+  const Place place = place_of(groups);
+  const Lane<S> lane(a.columns, groups, place);
+  const std::int64_t columns = lane.length;
   const ReadRow<T> weights(Row<T>(a.weight), C(1));
   TENURE_SHARED(C, room);
-  C* const parts = static_cast<C*>(a.partials) + blockIdx.x * 2 * a.columns;
-  C* const weight_sums = S::kHeld ? room + threadIdx.x / a.groups.lanes * 2 * a.columns : parts;
-  C* const bias_sums = weight_sums + a.columns;
+  C* const parts = static_cast<C*>(a.partials) + blockIdx.x * 2 * columns;
+  C* const weight_sums = S::kHeld ? room + threadIdx.x / groups.lanes * 2 * columns : parts;
+  C* const bias_sums = weight_sums + columns;
   lane.elements([&](At at) { weight_sums[at.i] = bias_sums[at.i] = 0; });
   for (std::int64_t row = place.group; row - place.group < a.rows; row += a.all_groups) {
     // All groups of the grid take as many turns, some with another's row: they join together.
     const bool is_there = row < a.rows;
     const HeldRow<T, S> x(Row<T>(a.x, is_there ? row : 0), lane);
     const HeldRow<T, S> dy = first_input<Before, T>(a, a.dy, is_there ? row : 0, lane);
-    const C mean = mean_of(a, x, lane);
+    const C mean = mean_of(a, x, lane, groups);
     const auto own_sums = lane.template sum<GradientSums<C>>(
         [&](At at, C weight) {
           const C deviation = x[at] - mean;
@@ -99,10 +103,10 @@ inline void row_norm_gradient(const Arguments& a) {
           return GradientSums<C>{deviation * deviation, weighted * deviation, weighted};
         },
         weights);
-    const GradientSums<C> sums = sum_of_lanes(own_sums, a.groups);
+    const GradientSums<C> sums = sum_of_lanes(own_sums, groups);
     if (!is_there) continue;
-    const C scale = scale_of(a, sums.squares);
-    const C count = static_cast<C>(a.columns);
+    const C scale = scale_of(a, sums.squares, columns);
+    const C count = static_cast<C>(columns);
     const C along = sums.along * scale / count;
     const C weighted_mean = a.rms != 0 ? C(0) : sums.weighted / count;
     const auto normal = [&](At at) { return (x[at] - mean) * scale; };
@@ -121,10 +125,9 @@ inline void row_norm_gradient(const Arguments& a) {
   }
   if constexpr (S::kHeld) {
     __syncthreads();
-    for (std::int64_t i = threadIdx.x; i < 2 * a.columns; i += kGroupThreads) {
+    for (std::int64_t i = threadIdx.x; i < 2 * columns; i += kGroupThreads) {
       C sum = room[i];
-      for (unsigned g = 1; g < kGroupThreads / a.groups.lanes; ++g)
-        sum += room[g * 2 * a.columns + i];
+      for (unsigned g = 1; g < kGroupThreads / groups.lanes; ++g) sum += room[g * 2 * columns + i];
       parts[i] = sum;
     }
   }

@@ -27,15 +27,16 @@ namespace tenure::kernels::cuda {
 template <class T, int n>
 using Strip = Vector<T, n>;
 
-/// Strips of `n` elements, of which a lane keeps `most`; 0: it keeps none.
-template <int n, int most, bool packed = false, bool even = false>
+/// Strips of `n` elements, of which a lane keeps `most`; 0: it keeps none. `warp`: all lanes of a
+/// warp have so many.
+template <int n, int most, bool packed = false, bool even = false, bool warp = false>
 struct Strips {
   static constexpr bool kPacked = packed;  ///< elements of a strip lie side by side, on 16 bytes
   static constexpr bool kEven = even;      ///< all lanes have as many
+  static constexpr bool kWarp = warp;
   static constexpr int kSize = n;
   static constexpr int kMost = most;
   static constexpr bool kHeld = most > 0;
-  static constexpr int kElements = kHeld ? n * most : 1;  ///< of a lane's own for each element
   /// What is read from many places takes its time anyway: its code is short, and its elements are
   /// in what threads have of memory.
   static constexpr bool kUnrolled = kHeld && (packed || n == 1);
@@ -53,14 +54,8 @@ constexpr int kept_of(RowForm form, int all) {
       return 1;
     case kSinglesRows:
       return kHeldElements;
-    case kQuarterRows:
-      return all / 4;
-    case kHalfRows:
-      return all / 2;
-    case kMostRows:
-      return all / 4 * 3;
     default:
-      return all;
+      return form > kScatteredRows ? form - kScatteredRows : all;
   }
 }
 /// The strips of a form.
@@ -68,7 +63,13 @@ template <RowForm form, class T>
 using StripsOf = Strips<has_strips(form) ? strip_size(sizeof(T)) : 1,
                         kept_of(form, held_strips(sizeof(T))),
                         has_strips(form) && form != kScatteredRows,
-                        form >= kQuarterRows && form < kRaggedRows>;
+                        form == kPackedRows || (form > kScatteredRows), (form > kScatteredRows)>;
+
+/// The groups of a form, whose numbers are constants where that is what it is made for.
+template <class S>
+inline Groups groups_of(const Groups& groups) {
+  return S::kWarp ? Groups{.lanes = kWarpLanes, .columns = 0} : groups;
+}
 
 /// An element of a row: its place in it, and among those that a lane keeps.
 struct At {
@@ -87,16 +88,22 @@ struct Lane {
   unsigned lanes;
   unsigned lane;
 
+  Lane(std::int64_t elements, const Groups& groups, const Place& place)
+      : length(S::kWarp ? kWarpLanes * S::kSize * S::kMost : elements),
+        lanes(groups.lanes),
+        lane(place.lane) {}
+
   /// Calls `f(i, s)` for each strip, the s-th of the lane, that begins with element i.
   template <class F>
   void strips(F f) const {
     if constexpr (S::kHeld) {
+      const auto end = static_cast<unsigned>(length);
 #pragma unroll S::kStripsUnrolled
       for (int s = 0; s < S::kMost; ++s) {
         const unsigned before = static_cast<unsigned>(s) * lanes * S::kSize;
-        if (before >= length) break;
+        if (before >= end) break;
         const unsigned i = before + lane * S::kSize;
-        if (S::kEven || i < length) f(static_cast<std::int64_t>(i), s);
+        if (S::kEven || i < end) f(static_cast<std::int64_t>(i), s);
       }
     } else {
       for (std::int64_t i = lane; i < length; i += lanes) f(i, 0);

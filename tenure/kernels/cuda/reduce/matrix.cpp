@@ -15,17 +15,15 @@ bool is_packed(const void* data, const Walk& columns) {
 constexpr std::int64_t kFewColumns = 32;
 
 /// As they are called in RowForm.
-constexpr const char* kFormNames[] = {
-    "kLoopedRows", "kSingleRows", "kSinglesRows", "kStripRows",  "kQuarterRows",
-    "kHalfRows",   "kMostRows",   "kPackedRows",  "kRaggedRows", "kScatteredRows"};
+constexpr const char* kFormNames[] = {"kLoopedRows", "kSingleRows", "kSinglesRows",   "kStripRows",
+                                      "kPackedRows", "kRaggedRows", "kScatteredRows", "kWarp1Rows",
+                                      "kWarp2Rows",  "kWarp3Rows",  "kWarp4Rows",     "kWarp5Rows",
+                                      "kWarp6Rows",  "kWarp7Rows",  "kWarp8Rows"};
 static_assert(std::size(kFormNames) == kRowForms);
 
-/// The one that is for so many strips of each lane.
-RowForm packed_form(std::int64_t strips, int held) {
-  return 4 * strips <= held       ? kQuarterRows
-         : 2 * strips <= held     ? kHalfRows
-         : 4 * strips <= 3 * held ? kMostRows
-                                  : kPackedRows;
+/// Of rows whose lanes have so many strips each, whole ones.
+RowForm packed_form(std::int64_t strips, const Groups& groups) {
+  return groups.lanes == kWarpLanes ? static_cast<RowForm>(kScatteredRows + strips) : kPackedRows;
 }
 
 /// As many lanes as leave each `of_lane` of `n` things, but at least so many if they have
@@ -58,8 +56,9 @@ RowShape::RowShape(std::initializer_list<const MatrixView*> matrices,
         std::all_of(numbers.begin(), numbers.end(),
                     [](const FlatView* one) { return is_packed(one->data, one->walk); });
     form = !are_packed                  ? kScatteredRows
-           : strips <= groups.lanes     ? kStripRows
-           : strips % groups.lanes == 0 ? packed_form(strips / groups.lanes, held_strips(element))
+           : strips == 0                ? kStripRows
+           : strips % groups.lanes == 0 ? packed_form(strips / groups.lanes, groups)
+           : strips < groups.lanes      ? kStripRows
                                         : kRaggedRows;
   } else if (columns <= kGroupThreads * kHeldElements) {
     groups.lanes = lanes_for(columns, kHeldElements, columns <= kFewColumns ? 1 : 32);
