@@ -129,7 +129,7 @@ TEST(GpuNorms, HaveTheirGradientsMadeByLoops) {
                     in, is_held);
       expect_joined("layer_norm_gradient",
                     gradients([](const Tensor& y, const std::vector<Tensor>& x) {
-                      return cast(y, float64) * (x[4] - 3);
+                      return cast(y, bfloat16) * cast(x[4] - 3, bfloat16);
                     }),
                     in, is_held);
     }

@@ -16,7 +16,8 @@ namespace {
 /// What ops promise at most that are computed by the words of quick.cuh: some units.
 constexpr double kQuickUlp = 2;
 /// Ops that are words of quick.cuh themselves.
-constexpr std::string_view kQuickOps[] = {"gelu", "gelu_gradient"};
+constexpr std::string_view kQuickOps[] = {"gelu", "gelu_gradient", "gelu_tanh",
+                                          "gelu_tanh_gradient"};
 
 /// The body of `apply`: a variable for the result of each step.
 class LoopPrinter {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tenure/kernels/cuda/device/exponential.cuh"
 #include "tenure/kernels/cuda/device/prelude.cuh"
 
 // Words (ops/elementwise/words.h) for steps whose results are rounded to 16 bits at once: a few
@@ -73,7 +74,7 @@ inline float scaled_normal_tail(float t) {
   h = std::fma(h, s, 1.598752513e-01f);
   return std::fma(h, s, -1.063509712e-05f);
 }
-/// Beyond it Phi(-t) is zero in float32.
+/// Beyond it Phi(-t) is zero in float32, and so is its like by tanh.
 inline constexpr float kNormalEnd = 15;
 /// -log2(e) / 2
 inline constexpr float kBellExponent = -0.72134752f;
@@ -85,12 +86,40 @@ inline float gelu(float x) {
   return x < 0 ? -tail : x - tail;
 }
 
-/// gradient (Phi(x) + x phi(x))
+/// gradient (Phi(x) + x phi(x)), in units of the largest number.
 inline float gelu_gradient(float gradient, float x) {
   const float t = capped(x, kNormalEnd);
   constexpr float kBell = 0.39894228f;  // 1 / sqrt(2 pi)
-  const float rise = std::fma(t, kBell, -scaled_normal_tail(t)) * exp2(t * t * kBellExponent);
+  const float power = quick_exp2(t * t * kBellExponent);
+  const float rise = std::fma(t, kBell, -scaled_normal_tail(t)) * power;
   return gradient * (x < 0 ? -rise : rise + 1);
+}
+
+// v = sqrt(8 / pi) (t + 0.044715 t^3)
+inline constexpr float kTanhLinear = 1.59576912f;
+inline constexpr float kTanhCubic = 0.0713548163f;
+
+/// v log2(e)
+inline float tanh_exponent(float t) {
+  return t * std::fma(t * t, 0.102943240f, 2.30220820f);
+}
+
+/// x sigmoid(v)
+inline float gelu_tanh(float x) {
+  const float t = capped(x, kNormalEnd);
+  const float e = exp2(-tanh_exponent(t));
+  return (x < 0 ? -t * e : x) * inverse(e + 1);
+}
+
+/// gradient (s + x s (1 - s) v'), s = sigmoid(v), in units of the largest number.
+inline float gelu_tanh_gradient(float gradient, float x) {
+  const float t = capped(x, kNormalEnd);
+  const float e = quick_exp2(-tanh_exponent(t));
+  const float whole = e + 1;
+  const float share = inverse(whole);
+  const float rise = t * std::fma(t * t, 3 * kTanhCubic, kTanhLinear);
+  const float at_minus_t = (whole - rise) * e * share * share;
+  return gradient * (x < 0 ? at_minus_t : 1 - at_minus_t);
 }
 
 }  // namespace tenure::kernels::cuda::quick

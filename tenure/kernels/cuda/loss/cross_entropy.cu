@@ -96,8 +96,9 @@ inline void cross_entropy_gradient(const CrossEntropyArguments& a) {
   const Groups groups = groups_of<S>(a.groups);
   const Place place = place_of(groups);
   const bool is_there = place.group < a.rows;
+  const double own_counted = own_counted_rows(a);  // on its way beside the row
   const EntropyRow<T, S> row(a, groups, place, place.group, is_there);
-  const double counted = counted_rows(a);
+  const double counted = a.sum.counts != 0 ? sum_of_lanes(own_counted, kWholeBlock) : 0;
   if (!is_there) return;
   const EntropyFactors<C> by(a, row.row, counted, row.mass, row.exponentials.sum);
   write_row(Row<T>(a.gradient, place.group), row.lane, [&](At at) {
