@@ -22,8 +22,8 @@ void write(ops::View* room, const Layout& layout, std::byte* data) {
         {.dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = data});
 }
 
-/// A kernel with the loops that have joined it; it has one result if one of them follows. `room` is
-/// for one view more than there are inputs.
+/// A kernel with the loops that have joined it, of which one may follow on its first result. `room`
+/// is for one view more than there are inputs.
 void run_fused_kernel(ops::Backend& device, const Unit& unit, std::span<const ops::View> in,
                       std::span<ops::View> out, std::span<std::byte> workspace,
                       const std::byte* packed, ops::View* room) {

@@ -138,7 +138,9 @@ struct RowNormGradientSlot {
     }
     launch_norm_sums(*gpu, k, a.partials, blocks, a.columns);
   }
-  static constexpr ops::FusingKernel fusing{.takes_loop = takes_loop, .run = run_fused};
+  static bool leads_loop(const Kernel& k) { return are_few(k.in[0]); }
+  static constexpr ops::FusingKernel fusing{
+      .takes_loop = takes_loop, .leads_loop = leads_loop, .of_any_size = true, .run = run_fused};
 };
 
 }  // namespace

@@ -111,7 +111,7 @@ inline void row_norm_gradient(const Arguments& a) {
     const C weighted_mean = a.rms != 0 ? C(0) : sums.weighted / count;
     const auto normal = [&](At at) { return (x[at] - mean) * scale; };
     write_row(
-        Row<T>(a.out, row), lane,
+        result_row<After, T>(a, row), lane,
         [&](At at, C weight) {
           return (std::fma(-normal(at), along, dy[at] * weight) - weighted_mean) * scale;
         },
