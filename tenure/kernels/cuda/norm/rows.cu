@@ -110,18 +110,19 @@ inline void row_norm_gradient(const Arguments& a) {
     const C along = sums.along * scale / count;
     const C weighted_mean = a.rms != 0 ? C(0) : sums.weighted / count;
     const auto normal = [&](At at) { return (x[at] - mean) * scale; };
-    write_row(
-        result_row<After, T>(a, row), lane,
-        [&](At at, C weight) {
-          return (std::fma(-normal(at), along, dy[at] * weight) - weighted_mean) * scale;
-        },
-        weights);
+    // Before the result is written, which may be in the place of an input.
     lane.strips([&](std::int64_t i, int s) {
       const auto at = [&](int e) { return At{i + e, s * S::kSize + e}; };
       change<S::kSize>(weight_sums + i,
                        [&](int e, C sum) { return std::fma(dy[at(e)], normal(at(e)), sum); });
       change<S::kSize>(bias_sums + i, [&](int e, C sum) { return sum + dy[at(e)]; });
     });
+    write_row(
+        result_row<After, T>(a, row), lane,
+        [&](At at, C weight) {
+          return (std::fma(-normal(at), along, dy[at] * weight) - weighted_mean) * scale;
+        },
+        weights);
   }
   if constexpr (S::kHeld) {
     __syncthreads();
