@@ -3,9 +3,9 @@
 #include <functional>
 #include <vector>
 
-#include "tenure/ops/core/backend.h"
 #include "tests/cuda/emulated.h"
 #include "tests/support/same_bits.h"
+#include "tests/support/without_fusing.h"
 
 // Loops that are printed into kernels: what follows a norm or a reduction, and what makes the
 // gradient that comes into a norm. Results are those of ops one by one, to the bit.
@@ -15,25 +15,8 @@ namespace {
 
 using test::emulated_gpu;
 using test::expect_same_bits;
+using test::WithoutFusing;
 using Body = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
-
-/// While it lives, no loop joins the kernel of an op on the GPU.
-class WithoutLoops {
- public:
-  explicit WithoutLoops(const char* op)
-      : record_(*ops::find_op(op)), slot_(ops::kernel_of(record_, emulated_gpu())), plain_(slot_) {
-    plain_.fusing = nullptr;
-    record_.kernels.set(emulated_gpu(), plain_);
-  }
-  ~WithoutLoops() { record_.kernels.set(emulated_gpu(), slot_); }
-  WithoutLoops(const WithoutLoops&) = delete;
-  WithoutLoops& operator=(const WithoutLoops&) = delete;
-
- private:
-  const ops::OpRecord& record_;
-  const ops::KernelSlot& slot_;
-  ops::KernelSlot plain_;
-};
 
 std::size_t steps_of(const Body& body, const std::vector<Tensor>& in) {
   return function([&](const std::vector<Tensor>& x) { return body(x); }).plan(in).steps.size();
@@ -54,7 +37,7 @@ void expect_alike(const Body& body, const std::vector<Tensor>& in) {
 void expect_joined(const char* op, const Body& body, const std::vector<Tensor>& in, bool joins) {
   expect_alike(body, in);
   const std::size_t steps = steps_of(body, in);
-  const WithoutLoops none(op);
+  const WithoutFusing none(op, emulated_gpu());
   const std::size_t alone = steps_of(body, in);
   if (joins) {
     EXPECT_LT(steps, alone);
