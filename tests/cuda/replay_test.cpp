@@ -65,7 +65,9 @@ TEST(Replay, TrainsAsTheProgramDoes) {
   const Device device = emulated_gpu();
   const auto losses = [&](bool replays_are_had) {
     seed(7);
-    const nn::Sequential model(nn::Dense(5, 8), nn::Tanh(), nn::Dense(8, 4));
+    nn::Sequential model(nn::Dense(5, 7), nn::Tanh());
+    for (int i = 0; i < 40; ++i) model.push_back(nn::Dense(7, 7));  // more than go in one update
+    model.push_back(nn::Dense(7, 4));
     model.to(device);
     nn::Adam adam(model.trainable(), 0.05);
     nn::Trainer trainer(
@@ -100,6 +102,42 @@ TEST(Replay, GivesWhatRandomProgramsGive) {
     });
   }
   EXPECT_GT(count, 0u);
+}
+
+/// Updates that follow each other are few launches, and change what each alone does.
+TEST(Updates, GoTogether) {
+  const Device device = emulated_gpu();
+  const auto launches = emulators<std::uint64_t()>("emulated_launches");
+  constexpr int kLayers = 12;
+  const auto train = [&](bool is_told, std::vector<Tensor>& parameters) {
+    seed(3);
+    nn::Sequential model;
+    for (int i = 0; i < kLayers; ++i) model.push_back(nn::Dense(3 + i, 4 + i));
+    model.to(device);
+    nn::Rmsprop optimizer(model.trainable(), 0.01);
+    // The norm of all gradients is known before the first update.
+    nn::Trainer trainer(model, [](const Tensor& y, const Tensor& t) { return mean(square(y - t)); },
+                        optimizer, {.clip_norm = 1.0});
+    const Tensor x = normal({5, 3}).to(device);
+    const Tensor target = normal({5, 3 + kLayers}).to(device);
+    static_cast<void>(trainer.step(x, target));
+    // A recording is told of each update, which is a launch of its own then.
+    std::optional<Profile> profile;
+    if (is_told) profile.emplace(testing::TempDir() + "updates");
+    const std::uint64_t before = launches();
+    static_cast<void>(trainer.step(x, target));
+    const std::uint64_t count = launches() - before;
+    for (const auto& parameter : model.trainable()) {
+      parameters.push_back(parameter.variable.value());
+    }
+    return count;
+  };
+  std::vector<Tensor> alone;
+  std::vector<Tensor> together;
+  const std::uint64_t many = train(true, alone);
+  EXPECT_EQ(many, train(false, together) + 2 * kLayers - 1);
+  ASSERT_EQ(alone.size(), together.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) expect_same_bits(together[i], alone[i]);
 }
 
 /// An index that is outside is told at the call that has it, before anything was done, although

@@ -1,5 +1,6 @@
 #include <elf.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "tests/cuda_emulator/driver.h"
@@ -29,6 +30,8 @@ unsigned cluster_of(const CUlaunchConfig& config) {
   const bool is_known = config.numAttrs == 1 && asked.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
   return is_known && size.y == 1 && size.z == 1 ? size.x : 0;
 }
+
+std::atomic<std::uint64_t> launches = 0;
 
 }  // namespace
 
@@ -63,6 +66,8 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   function->most_shared_bytes = static_cast<unsigned>(value);
   return CUDA_SUCCESS;
 }
+// For tests.
+std::uint64_t emulated_launches() { return launches; }
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
                           void** extra) {
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
@@ -95,6 +100,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   command.threads[2] = config->blockDimZ;
   command.shared_bytes = config->sharedMemBytes;
   command.cluster = cluster;
+  ++launches;
   return queue(*config->hStream, command, extra[1]);
 }
 }

@@ -45,6 +45,25 @@ bool is_direct(const Unit& unit) {
   return unit.slot->direct->infer(ref_of(unit.in[0]), ref_of(unit.in[1]), shape);
 }
 
+/// Memory that a step reads or writes.
+struct Touched {
+  Place at;
+  std::int64_t bytes = 0;
+  bool is_written = false;
+};
+
+/// Whether one of them writes what one of the others touches.
+bool meet(const std::vector<Touched>& some, const std::vector<Touched>& others) {
+  const auto do_meet = [](const Touched& a, const Touched& b) {
+    return (a.is_written || b.is_written) && a.at.base == b.at.base &&
+           a.at.offset < b.at.offset + b.bytes && b.at.offset < a.at.offset + a.bytes;
+  };
+  return std::any_of(some.begin(), some.end(), [&](const Touched& a) {
+    return std::any_of(others.begin(), others.end(),
+                       [&](const Touched& b) { return do_meet(a, b); });
+  });
+}
+
 /// Whether a run gives the device what every other run gives it. Random numbers begin elsewhere
 /// each time, also those that the body of a loop draws, of which the request says nothing.
 bool is_same_each_time(const Lowered& lowered) {
@@ -80,6 +99,7 @@ Executable::Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts)
     t = end;
   }
   decide_targets(placement);
+  join_steps(placement);
   describe(placement);
   packed_ = std::make_unique<const PackedWeights>(*lowered_, packed_room());
   plan_.packed = packed_->bytes();
@@ -120,6 +140,57 @@ void Executable::add_step(const Unit& unit, int part, const Placement& placement
   // Those of the step, and for a kernel with loops around it one more than its inputs.
   most_views_ = std::max(most_views_, 2 * step.unit->in.size() + step.unit->out.size() + 1);
   steps_.push_back(std::move(step));
+}
+
+Place Executable::memory_of(Place place) const {
+  const Bases bases(*lowered_);
+  const int output = place.base - bases.output;
+  const int reused = output < 0 ? -1 : targets_[static_cast<std::size_t>(output)].reused;
+  if (reused >= 0) place.base = bases.input + reused;  // sources follow the inputs
+  return place;
+}
+
+void Executable::join_steps(const Placement& placement) {
+  constexpr std::size_t kMost = 64;
+  const auto may_join = [](const Step& step) {
+    const Unit& unit = *step.unit;
+    return step.way == Step::Way::kernel && unit.nodes == 1 && unit.parts == 1 &&
+           unit.slot->run_together != nullptr && unit.node->op->draws == nullptr;
+  };
+  const auto add_touched = [&](const Step& step, std::vector<Touched>& all) {
+    const Unit& unit = *step.unit;
+    const auto add = [&](const Layout& layout, bool is_written) {
+      const auto buffer = at(layout.buffer);
+      all.push_back({.at = memory_of(placement.buffers[buffer]),
+                     .bytes = lowered_->buffers[buffer].bytes,
+                     .is_written = is_written});
+    };
+    for (const Layout& in : unit.in) add(in, false);
+    for (const Layout& out : unit.out) add(out, true);
+    all.push_back({.at = step.workspace,
+                   .bytes = static_cast<std::int64_t>(unit.workspace),
+                   .is_written = true});
+  };
+  for (std::size_t first = 0, next = 1; first < steps_.size(); first = next, next = first + 1) {
+    Step& step = steps_[first];
+    if (!may_join(step)) continue;
+    std::vector<Touched> touched;
+    add_touched(step, touched);
+    std::size_t views = step.unit->in.size() + step.unit->out.size();
+    for (; next < steps_.size() && next - first < kMost; ++next) {
+      const Step& other = steps_[next];
+      if (!may_join(other) || other.unit->slot != step.unit->slot) break;
+      std::vector<Touched> more;
+      add_touched(other, more);
+      if (meet(touched, more)) break;
+      touched.insert(touched.end(), more.begin(), more.end());
+      views += other.unit->in.size() + other.unit->out.size();
+    }
+    step.together = next - first;
+    if (step.together == 1) continue;
+    most_together_ = std::max(most_together_, step.together);
+    most_views_ = std::max(most_views_, views);
+  }
 }
 
 void Executable::decide_targets(const Placement& placement) {
@@ -163,13 +234,6 @@ void Executable::describe(const Placement& placement) {
       plan_.inputs[static_cast<std::size_t>(reused)].reused = true;
     }
   }
-  const Bases bases(*lowered_);
-  const auto memory_of = [&](Place place) {
-    const int output = place.base - bases.output;
-    const int reused = output < 0 ? -1 : targets_[static_cast<std::size_t>(output)].reused;
-    if (reused >= 0) place.base = bases.input + reused;  // sources follow the inputs
-    return place;
-  };
   for (const Step& step : steps_) {
     if (step.part != 0) continue;
     const Unit& unit = *step.unit;

@@ -69,6 +69,7 @@ class Executable {
     std::size_t count = 0;          ///< of elements of the result
     std::size_t draw = 0;           ///< of a random op: its place in Request::draws
     int part = 0;                   ///< of a unit in parts, which has a step for each
+    std::size_t together = 1;       ///< steps from this one on that are given at once
     int packed = -1;                ///< the packed weight that its kernel reads
     bool is_given_indices = false;  ///< all that it may refuse is known before the run
   };
@@ -80,7 +81,8 @@ class Executable {
     std::span<const Generator::State> draws;
     PackedWeights::Use* packed;  ///< null: there are none
     ops::View* views;
-    bool indices_hold = false;  ///< those that are given are in bounds
+    std::span<ops::Kernel> kernels;  ///< room for those that are given at once
+    bool indices_hold = false;       ///< those that are given are in bounds
   };
   /// Where an output goes besides to the caller, and in whose memory it is computed.
   struct OutputTarget {
@@ -89,6 +91,10 @@ class Executable {
   };
   void add_step(const Unit& unit, int part, const Placement& placement);
   void decide_targets(const Placement& placement);
+  /// Finds the steps in a row that may be given to the device at once.
+  void join_steps(const Placement& placement);
+  /// Where that is in memory that outputs take over, if it is.
+  Place memory_of(Place place) const;
   /// Orders the units and gives every buffer its place, by the options of the request.
   Placement arrange();
   void describe(const Placement& placement);
@@ -112,9 +118,11 @@ class Executable {
   std::vector<Tensor> run_pinned(const Pinned& pinned, std::string_view name, Site site) const;
   void run_steps(std::span<std::byte* const> bases, const Told& told) const;
   static void run_step(const Step& step, const Frame& frame);
-  /// An error of Tenure's that leaves it names the step. What else an op throws stays what it is.
+  /// All steps, those that may be given at once so.
+  void run_joined(const Frame& frame) const;
   static void run_step_named(const Step& step, const Frame& frame);
   static void run_kernel(const Step& step, const Frame& frame);
+  static void run_together(std::span<const Step> steps, const Frame& frame);
   /// Throws NumberError if a result of the step is not finite.
   static void check_numbers(const Step& step, const Frame& frame);
 
@@ -122,7 +130,8 @@ class Executable {
   ops::Backend* device_;
   CompiledParts parts_;
   std::vector<Step> steps_;
-  std::size_t most_views_ = 0;         ///< that a step has, of its own and of its kernel
+  std::size_t most_views_ = 0;         ///< that steps have which are given at once
+  std::size_t most_together_ = 0;      ///< steps that are
   std::vector<OutputTarget> targets_;  ///< of each output
   /// Those that are assigned to, in the order in which they are locked.
   std::vector<VariableState*> assigned_;

@@ -101,6 +101,8 @@ struct KernelSlot {
   Specs (*measure)(const Kernel&) = nullptr;
   /// Of elementwise ops: rejects values that the op is not defined on, before anything is written.
   void (*check)(const char* op, DType compute, const LoopInputs& in) = nullptr;
+  /// run, of several calls none of which touches what another writes; null: that gains nothing.
+  void (*run_together)(std::span<const Kernel>) = nullptr;
   const DirectKernel* direct = nullptr;
   const FusingKernel* fusing = nullptr;
   const PackingKernel* packing = nullptr;
@@ -123,6 +125,7 @@ KernelSlot make_slot() {
   if constexpr (requires { Members::rounds_parts_anew; }) {
     slot.rounds_parts_anew = Members::rounds_parts_anew;
   }
+  if constexpr (requires { Members::run_together; }) slot.run_together = Members::run_together;
   if constexpr (requires { Members::direct; }) slot.direct = &Members::direct;
   if constexpr (requires { Members::fusing; }) slot.fusing = &Members::fusing;
   if constexpr (requires { Members::packing; }) slot.packing = &Members::packing;

@@ -25,22 +25,46 @@ struct PartsOfLog {
 
 inline constexpr int kMostUpdated = 3;
 
-/// The parameter and its state come first, then the gradient. Rate and step are in the GPU's
-/// memory: the host does not wait for them.
-struct UpdateArguments {
-  FlatView in[kMostUpdated + 1];
-  void* out[kMostUpdated];
+/// What updates share. Rate and step are in the GPU's memory: the host does not wait for them.
+struct UpdateNumbers {
   const void* rate;
   const void* step;  ///< there may be none
   std::int32_t rate_type;
   std::int32_t step_type;
-  std::int32_t gradient_type;
-  std::int32_t
-      is_packed;  ///< all lie side by side, on 16 bytes; the gradient has the parameter's type
-  std::int64_t n;
   UpdateOptions options;
   PartsOfLog log_beta1;
   PartsOfLog log_beta2;
 };
+
+/// The parameter and its state come first, then the gradient.
+struct UpdatedTensors {
+  const void* in[kMostUpdated + 1];
+  void* out[kMostUpdated];
+};
+
+/// Of one parameter, wherever its tensors lie.
+struct UpdateArguments {
+  UpdatedTensors at;
+  Walk walks[kMostUpdated + 1];  ///< of in
+  UpdateNumbers numbers;
+  std::int32_t gradient_type;
+  std::int32_t
+      is_packed;  ///< all lie side by side, on 16 bytes; the gradient has the parameter's type
+  std::int64_t n;
+};
+
+/// Of several parameters that are packed, each in some blocks.
+struct SeveralUpdates {
+  static constexpr int kMost = 50;  // a kernel may be given 4096 bytes
+  struct Part {
+    UpdatedTensors at;
+    std::int64_t n;
+    std::uint32_t end;  ///< the block after the last of it
+  };
+  UpdateNumbers numbers;
+  std::int32_t parts;
+  Part part[kMost];
+};
+static_assert(sizeof(SeveralUpdates) <= 4096);
 
 }  // namespace tenure::kernels::cuda
