@@ -81,7 +81,10 @@ class Entropy {
                          size_of(logits.dtype));
     a.form = shape.form;
     a.groups = shape.groups;
-    if (a.form == kSinglesRows && a.classes <= kFewClasses && a.rows <= kFewRows) {
+    // A loss of rows that one block has is not shared out, which would take longer.
+    const bool is_shared =
+        gradient != nullptr || a.rows > static_cast<std::int64_t>(kGroupThreads / a.groups.lanes);
+    if (a.form == kSinglesRows && a.classes <= kFewClasses && a.rows <= kFewRows && is_shared) {
       a.form = kSingleRows;
       a.groups.lanes = std::bit_ceil(static_cast<std::uint32_t>(a.classes));
     }
