@@ -3,11 +3,10 @@
 #include <functional>
 #include <random>
 
-#include "tenure/memory/default_device.h"
-#include "tenure/ops/core/backend.h"
 #include "tenure/tenure.h"
 #include "tests/support/same_bits.h"
 #include "tests/support/share.h"
+#include "tests/support/without_fusing.h"
 
 // Loops that follow a product or a convolution, rows by rows.
 
@@ -15,27 +14,8 @@ namespace tenure {
 namespace {
 
 using test::expect_same_bits;
+using test::WithoutFusing;
 using Body = std::function<Tensor(const std::vector<Tensor>&)>;
-
-/// While it lives, a kernel has nothing follow it: the device cannot.
-class WithoutFollowing {
- public:
-  explicit WithoutFollowing(const char* op)
-      : record_(*ops::find_op(op)),
-        slot_(ops::kernel_of(record_, default_device())),
-        plain_(slot_) {
-    plain_.fusing = nullptr;
-    record_.kernels.set(default_device(), plain_);
-  }
-  ~WithoutFollowing() { record_.kernels.set(default_device(), slot_); }
-  WithoutFollowing(const WithoutFollowing&) = delete;
-  WithoutFollowing& operator=(const WithoutFollowing&) = delete;
-
- private:
-  const ops::OpRecord& record_;
-  const ops::KernelSlot& slot_;
-  ops::KernelSlot plain_;
-};
 
 Plan plan_of(const Body& body, const std::vector<Tensor>& in) {
   const auto f = function([&](const std::vector<Tensor>& x) { return body(x); });
@@ -53,7 +33,7 @@ void expect_steps(const char* op, const Body& body, const std::vector<Tensor>& i
   const MemoryRegion region;
   const Tensor again = f(in);
   EXPECT_EQ(region.peak_bytes(), plan.peak);
-  const WithoutFollowing none(op);
+  const WithoutFusing none(op);
   const Plan plain = plan_of(body, in);
   EXPECT_LE(plan.peak, plain.peak) << plan << plain;
 }
@@ -144,12 +124,12 @@ TEST(FusionAfter, WhatVariablesHoldTakesNoMoreMemory) {
   const Plan plan = step.plan(a, b, c);
   step(a, b, c);
   expect_same_bits(v.value(), expected);
-  const WithoutFollowing none("matmul");
+  const WithoutFusing none("matmul");
   EXPECT_LE(plan.peak, plain.plan(a, b, c).peak) << plan;
 }
 
 /// Chains of ops on products of any shape, with operands of all kinds, on any number of threads.
-TEST(FusionAfter, AgreesWithoutFollowingOnRandomPrograms) {
+TEST(FusionAfter, AgreesWithoutFusingOnRandomPrograms) {
   std::mt19937 random(11);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   const int threads = num_threads();
@@ -185,7 +165,7 @@ TEST(FusionAfter, AgreesWithoutFollowingOnRandomPrograms) {
     set_num_threads(std::vector{1, 2, 3, 8}[static_cast<std::size_t>(below(4))]);
     const Tensor got = with(in);
     set_num_threads(threads);
-    const WithoutFollowing none("matmul");
+    const WithoutFusing none("matmul");
     const Plan plain = without.plan(in);
     followed += plan.steps.size() < plain.steps.size() ? 1 : 0;
     EXPECT_LE(plan.peak, plain.peak) << plan << plain;

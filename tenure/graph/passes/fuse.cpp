@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -32,9 +33,12 @@ class Fusion {
         limits_(ops::backend(device_).loop_limits()),
         loops_(program_.nodes.size()),
         readers_(program_.nodes.size(), kNobody),
+        others_read_(program_.nodes.size(), std::numeric_limits<std::int32_t>::max()),
         sizes_(program_.nodes.size(), 1),
         inputs_(program_.nodes.size()) {
-    for (const Value fetch : request.fetches) readers_[at(fetch.node)] = kSeveral;
+    for (const Value fetch : request.fetches) {
+      if (fetch.output == 0) readers_[at(fetch.node)] = kSeveral;
+    }
   }
 
   std::vector<std::int32_t> run() && {
@@ -46,7 +50,7 @@ class Fusion {
       } else if (const ops::FusingKernel* fusing = fusing_kernel(node, device_)) {
         add_kernel(i, *fusing);
       } else {
-        for (std::size_t a = 0; a < node.arguments.size(); ++a) note_reader(node, a, kSeveral);
+        for (std::size_t a = 0; a < node.arguments.size(); ++a) note_reader(i, a, kSeveral);
       }
     }
     join_kernels();
@@ -57,9 +61,15 @@ class Fusion {
   static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
   const Node& reader(std::size_t i) const { return program_.nodes[at(readers_[i])]; }
 
-  void note_reader(const Node& node, std::size_t argument, std::int32_t loop) {
-    if (node.arguments[argument].number) return;
-    std::int32_t& reader = readers_[at(node.arguments[argument].value.node)];
+  /// Of an argument of node i, which is read in a loop. Nodes come from the last to the first.
+  void note_reader(std::size_t i, std::size_t argument, std::int32_t loop) {
+    const Argument& read = program_.nodes[i].arguments[argument];
+    if (read.number) return;
+    if (read.value.output != 0) {
+      others_read_[at(read.value.node)] = static_cast<std::int32_t>(i);
+      return;
+    }
+    std::int32_t& reader = readers_[at(read.value.node)];
     reader = reader == kNobody || reader == loop ? loop : kSeveral;
   }
 
@@ -83,7 +93,7 @@ class Fusion {
       }
     }
     if (loops_[i] == static_cast<std::int32_t>(i)) inputs_[i] = arity;
-    for (std::size_t a = 0; a < node.arguments.size(); ++a) note_reader(node, a, loops_[i]);
+    for (std::size_t a = 0; a < node.arguments.size(); ++a) note_reader(i, a, loops_[i]);
   }
 
   /// Whether node i is better computed where it is read.
@@ -116,7 +126,8 @@ class Fusion {
   void add_kernel(std::size_t i, const ops::FusingKernel& fusing) {
     const Node& node = program_.nodes[i];
     const ops::Spec& out = node.outputs[0];
-    if (readers_[i] >= 0 && is_loop_step(reader(i))) {
+    // Its other results are there when the loop is done.
+    if (readers_[i] >= 0 && is_loop_step(reader(i)) && others_read_[i] > readers_[i]) {
       const ops::Spec& last = reader(i).outputs[0];
       const bool fits = fusing.of_any_size || size_of(last.dtype) == size_of(out.dtype);
       if (fits && last.shape == out.shape && asks(fusing.leads_loop, node)) {
@@ -126,7 +137,7 @@ class Fusion {
     inputs_[i] = 1;
     const bool takes_loop = asks(fusing.takes_loop, node);
     for (std::size_t a = 0; a < node.arguments.size(); ++a) {
-      note_reader(node, a, a == 0 && takes_loop ? static_cast<std::int32_t>(i) : kSeveral);
+      note_reader(i, a, a == 0 && takes_loop ? static_cast<std::int32_t>(i) : kSeveral);
     }
   }
 
@@ -219,6 +230,8 @@ class Fusion {
   const ops::LoopLimits limits_;
   std::vector<std::int32_t> loops_;
   std::vector<std::int32_t> readers_;  ///< the loop, or the kernel, that all readers are in
+  std::vector<std::int32_t>
+      others_read_;                    ///< the first node that reads another result than the first
   std::vector<int> sizes_;             ///< of the loop that ends in a node, or makes its argument
   std::vector<int> inputs_;            ///< of that loop, at most
   std::vector<std::int32_t> leading_;  ///< kernels that might join the loop that reads them

@@ -264,8 +264,12 @@ class Lowering {
     std::sort(unit.members.begin(), unit.members.end());
     unit.after = builder.take_loop();
     for (const Layout& in : builder.take_inputs()) unit.in.push_back(in);
-    unit.overwrites = {0};
-    add_unit(after.back(), std::move(unit));
+    // The loop's result is in place of the kernel's first one.
+    std::vector<ops::Spec> results = program().nodes[static_cast<std::size_t>(i)].outputs;
+    results[0] = program().nodes[static_cast<std::size_t>(after.back())].outputs[0];
+    unit.overwrites.resize(results.size());
+    add_unit(after.back(), std::move(unit), results);
+    layouts_[static_cast<std::size_t>(i)] = lowered_->units.back().out;
     add_workspace(lowered_->units.back());
     return true;
   }

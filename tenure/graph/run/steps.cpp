@@ -34,14 +34,16 @@ void named(const Unit& unit, const Run& run) {
   }
 }
 
-/// A kernel with the loops that have joined it. `room` is for one view more than there are inputs.
+/// A kernel with the loops that have joined it, of which one may follow on its first result. `room`
+/// is for one view more than there are inputs.
 void run_fused_kernel(ops::Backend& device, const Unit& unit, std::span<const ops::View> in,
-                      const ops::View& out, std::span<std::byte> workspace, const std::byte* packed,
-                      ops::View* room) {
+                      std::span<ops::View> out, std::span<std::byte> workspace,
+                      const std::byte* packed, ops::View* room) {
   const ops::OpRecord& op = *unit.node->op;
   const std::size_t before = unit.loop.inputs();
   const std::size_t after = unit.after.empty() ? 1 : unit.after.inputs();
-  ops::View result = out;
+  const Shape after_shape = out[0].shape;
+  ops::View& result = out[0];
   result.dtype = unit.node->outputs[0].dtype;
   result.shape = unit.node->outputs[0].shape;
   if (unit.parts > 1) result.shape[0] /= unit.parts;
@@ -57,14 +59,14 @@ void run_fused_kernel(ops::Backend& device, const Unit& unit, std::span<const op
   for (const ops::View& view : in.last(after - 1)) write(room + m++, view);
   const ops::Kernel kernel{.op = op.name,
                            .in = {room, n},
-                           .out = {&result, 1},
+                           .out = out,
                            .attributes = unit.node->attribute_list(),
                            .workspace = workspace};
   const ops::FusedNeighbours neighbours{.before = unit.loop.prepared.get(),
                                         .before_inputs = {in.first(before), unit.loop.numbers},
                                         .after = unit.after.prepared.get(),
                                         .after_inputs = {{after_in, after}, unit.after.numbers},
-                                        .after_shape = out.shape};
+                                        .after_shape = after_shape};
   if (packed != nullptr) {
     return device.run_packed(*unit.slot, kernel, packed, neighbours, unit.threads);
   }
@@ -97,7 +99,7 @@ void Executable::run_kernel(const Step& step, const Frame& frame) {
                           : std::span(at(frame.bases, step.workspace), unit.workspace);
   const std::byte* const packed = frame.packed == nullptr ? nullptr : (*frame.packed)[step.packed];
   if (!unit.loop.empty() || !unit.after.empty()) {
-    return run_fused_kernel(frame.device, unit, inputs, *out, workspace, packed,
+    return run_fused_kernel(frame.device, unit, inputs, {out, unit.out.size()}, workspace, packed,
                             out + unit.out.size());
   }
   const auto run = [&](const ops::Attributes& attributes) {

@@ -48,7 +48,7 @@ struct FusingKernel {
   /// Whether it pays that a loop makes input 0 as the kernel reads it; null: never.
   bool (*takes_loop)(const Kernel& kernel) = nullptr;
   /// Whether it pays that a loop follows on each part of the result when that is computed; null:
-  /// never. The kernel has one result; its view is not given.
+  /// never. It is the first result, if there are several; views of results are not given.
   bool (*leads_loop)(const Kernel& kernel) = nullptr;
   /// Whether the elements that such a loop makes may be of another size than the kernel's own.
   bool of_any_size = false;

@@ -85,7 +85,7 @@ inline auto made(const Arguments& arguments, const T* input, std::int64_t elemen
       return neighbour_step<Loop, n, All>(arguments.before, element);
     }
     Vector<T, n> out;
-#pragma unroll
+#pragma unroll 1  // as this is seldom: it takes no room from the usual way
     for (int j = 0; j < n; ++j) {
       out.of[j] = neighbour_step<Loop, 1, All>(arguments.before, element + j).of[0];
     }

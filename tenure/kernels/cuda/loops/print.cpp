@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <string_view>
 
 #include "tenure/base/error.h"
 #include "tenure/ops/elementwise/source_expression.h"
@@ -13,6 +15,9 @@ namespace {
 
 /// What ops promise at most that are computed by the words of quick.cuh: some units.
 constexpr double kQuickUlp = 2;
+/// Ops that are words of quick.cuh themselves.
+constexpr std::string_view kQuickOps[] = {"gelu", "gelu_gradient", "gelu_tanh",
+                                          "gelu_tanh_gradient"};
 
 /// The body of `apply`: a variable for the result of each step.
 class LoopPrinter {
@@ -49,14 +54,16 @@ class LoopPrinter {
         is_complete_ = false;
         return;
       }
-      if (is_quick(step)) {
+      if (!is_quick(step)) {
+        text_ += body->statements;
+        result = body->result;
+      } else if (std::ranges::find(kQuickOps, step.op->name) != std::end(kQuickOps)) {
+        result = fmt::format("quick::{}({})", step.op->name, fmt::join(inputs, ", "));
+      } else {
         result = fmt::format(
             "[&] {{\nusing quick::exp;\nusing quick::over;\nusing quick::sigmoid;\n{}"
             "return {};\n}}()",
             body->statements, body->result);
-      } else {
-        text_ += body->statements;
-        result = body->result;
       }
     }
     text_ += fmt::format("const {} v{} = {};\n", device_type(step.out_type), number, result);

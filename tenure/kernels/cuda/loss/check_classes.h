@@ -8,7 +8,7 @@
 namespace tenure::kernels::cuda {
 
 inline ClassesView classes_view(const View& targets) {
-  return {.view = flat_view(targets), .dtype = static_cast<std::int32_t>(targets.dtype)};
+  return {.view = flat_view(targets), .is_wide = targets.dtype == DType::int64 ? 1 : 0};
 }
 
 /// Throws IndexError, in the name of the call's op, for a row that has no class and is not ignored.

@@ -7,7 +7,9 @@
 namespace tenure::kernels::cuda {
 
 inline std::int64_t class_at(const ClassesView& targets, std::int64_t row) {
-  return load_as<std::int64_t>(targets.view.data, offset_in(targets.view.walk, row), targets.dtype);
+  const std::int64_t at = offset_in(targets.view.walk, row);
+  return targets.is_wide != 0 ? static_cast<const std::int64_t*>(targets.view.data)[at]
+                              : static_cast<const std::int32_t*>(targets.view.data)[at];
 }
 
 /// How many rows from `begin` on a thread of a block finds that are not ignored.
@@ -20,17 +22,12 @@ inline double counted_by_thread(const ClassesView& targets, std::int64_t ignore_
   return own;
 }
 
-/// Of all rows, where the mean is of those that count: as other blocks have left it, or counted
-/// here. All threads of a block take part.
-inline double counted_rows(const CrossEntropyArguments& a) {
+/// What a thread has of the number of rows, where the mean is of those that count: of what other
+/// blocks have left, or of rows that are counted here.
+inline double own_counted_rows(const CrossEntropyArguments& a) {
   if (a.sum.counts == 0) return 0;
-  double own = 0;
-  if (a.counts == nullptr) {
-    own = counted_by_thread(a.targets, a.ignore_index, 0, a.rows);
-  } else if (threadIdx.x < a.count_parts) {
-    own = a.counts[threadIdx.x];
-  }
-  return sum_of_lanes(own, kWholeBlock);
+  if (a.counts == nullptr) return counted_by_thread(a.targets, a.ignore_index, 0, a.rows);
+  return threadIdx.x < a.count_parts ? a.counts[threadIdx.x] : 0;
 }
 
 /// The loss of a row: `sum` is that of exp(x - shift), `mass` that of the probabilities, `logits`
@@ -57,7 +54,10 @@ struct EntropyFactors {
     const double scale = a.sum.counts != 0 ? scale_of(counted) : a.sum.scale;
     const double dy = load_as<double>(a.dy.data, at, a.dy_dtype) * scale;
     weight = static_cast<C>(dy * (1 - a.label_smoothing));
-    constant = static_cast<C>(dy * a.label_smoothing / static_cast<double>(a.classes));
+    constant = 0;
+    if (a.label_smoothing != 0) {
+      constant = static_cast<C>(dy * a.label_smoothing / static_cast<double>(a.classes));
+    }
     factor = static_cast<C>(dy * mass / sum);
   }
   /// Before the weight: `power` is exp(x - shift).

@@ -1,3 +1,4 @@
+#include <bit>
 #include <limits>
 
 #include "tenure/base/units.h"
@@ -24,9 +25,8 @@ TypedKernel entropy(const char* file, const char* function, unsigned threads, un
 }
 constexpr const char* kHeldRows = "tenure/kernels/cuda/loss/cross_entropy.cu";
 constexpr const char* kLongRows = "tenure/kernels/cuda/loss/long_entropy.cu";
-const TypedKernel kCrossEntropy = entropy(kHeldRows, "cross_entropy", kGroupThreads);
-const TypedKernel kCrossEntropyGradient =
-    entropy(kHeldRows, "cross_entropy_gradient", kGroupThreads);
+const RowKernels kCrossEntropy(entropy(kHeldRows, "cross_entropy", kGroupThreads));
+const RowKernels kCrossEntropyGradient(entropy(kHeldRows, "cross_entropy_gradient", kGroupThreads));
 const TypedKernel kKeptEntropy = entropy(kLongRows, "kept_cross_entropy", kLongRowThreads, 2);
 const TypedKernel kKeptEntropyGradient =
     entropy(kLongRows, "kept_cross_entropy_gradient", kLongRowThreads, 2);
@@ -43,8 +43,9 @@ const TypedKernel kCountClasses{"tenure/kernels/cuda/loss/classes.cu",
                                 kGroupThreads,
                                 {Types()}};
 
-/// Rows that one block works on in less time than a second launch takes.
-constexpr std::int64_t kTurnsOfOneBlock = 4;
+/// So many rows of few classes do not keep a GPU busy unless each class has a thread.
+constexpr std::int64_t kFewRows = 1 << 14;
+constexpr std::int64_t kFewClasses = 32;
 /// Parts of a sum: of blocks that have held rows, which go on with others, and of long ones.
 constexpr std::int64_t kMostHeldParts = 1024;
 constexpr std::int64_t kMostLongParts = 8192;
@@ -87,8 +88,15 @@ class Entropy {
                          size_of(logits.dtype));
     a.form = shape.form;
     a.groups = shape.groups;
+    // A loss of rows that one block has is not shared out, which would take longer.
+    const bool is_shared =
+        gradient != nullptr || a.rows > static_cast<std::int64_t>(kGroupThreads / a.groups.lanes);
+    if (a.form == kSinglesRows && a.classes <= kFewClasses && a.rows <= kFewRows && is_shared) {
+      a.form = kSingleRows;
+      a.groups.lanes = std::bit_ceil(static_cast<std::uint32_t>(a.classes));
+    }
     // Of no rows no block leaves a part of the sum.
-    is_long = a.form == RowForm::looped && a.targets.view.data != nullptr && a.rows > 0 &&
+    is_long = a.form == kLoopedRows && a.targets.view.data != nullptr && a.rows > 0 &&
               a.classes <= std::numeric_limits<std::int32_t>::max();
     const bool is_apart = has_strips(a.logits, size_of(logits.dtype)) &&
                           has_strips(a.gradient, size_of(logits.dtype));
@@ -113,7 +121,7 @@ class Entropy {
  private:
   /// For the strips of a row, if there is room.
   static std::size_t kept_bytes(std::int64_t classes, std::size_t element) {
-    constexpr std::size_t kMost = 99 * KiB - 512;  // of a block, from sm_80 on; the rest is taken
+    constexpr std::size_t kMost = 99 * KiB - 768;  // of a block, from sm_80 on; the rest is taken
     const std::size_t bytes = static_cast<std::size_t>(classes) * element / 16 * 16;
     return bytes <= kMost ? bytes : 0;
   }
@@ -156,12 +164,11 @@ struct CrossEntropySlot {
     const std::int64_t of_block = is_long ? 1 : kGroupThreads / a.groups.lanes;
     std::int64_t blocks = std::max<std::int64_t>((a.rows + of_block - 1) / of_block, 1);
     if (a.sum.reduces != 0) {
-      if (!is_long && blocks <= kTurnsOfOneBlock) blocks = 1;
       blocks = std::min(blocks, is_long ? kMostLongParts : kMostHeldParts);
-      if (is_long || blocks > 1) a.sum.parts = reinterpret_cast<LossPart*>(k.workspace.data());
+      if (blocks > 1) a.sum.parts = reinterpret_cast<LossPart*>(k.workspace.data());
     }
     a.all_groups = blocks * of_block;
-    const TypedKernel& kernel = !is_long    ? kCrossEntropy
+    const TypedKernel& kernel = !is_long    ? kCrossEntropy.of(a.form)
                                 : kept > 0  ? kKeptEntropy
                                 : is_packed ? kPackedEntropy
                                             : kScatteredEntropy;
@@ -170,7 +177,6 @@ struct CrossEntropySlot {
                  .threads = is_long ? kLongRowThreads : kGroupThreads,
                  .shared_bytes = static_cast<std::uint32_t>(kept)},
                 a);
-    finish_sum(*gpu, k, a.sum, blocks);
   }
 };
 
@@ -206,7 +212,7 @@ struct CrossEntropyGradientSlot {
                    .shared_bytes = static_cast<std::uint32_t>(kept)},
                   a);
     } else {
-      gpu->launch(k.op, kCrossEntropyGradient, k.in[0].dtype,
+      gpu->launch(k.op, kCrossEntropyGradient.of(a.form), k.in[0].dtype,
                   {.blocks = blocks_for(a.rows, a.groups), .threads = kGroupThreads}, a);
     }
   }
@@ -215,11 +221,13 @@ struct CrossEntropyGradientSlot {
 }  // namespace
 
 Family entropy_family() {
-  return {{row<CrossEntropySlot>("cross_entropy"),
-           row<CrossEntropyGradientSlot>("cross_entropy_gradient")},
-          {&kCrossEntropy, &kCrossEntropyGradient, &kKeptEntropy, &kKeptEntropyGradient,
-           &kPackedEntropy, &kPackedEntropyGradient, &kScatteredEntropy, &kScatteredEntropyGradient,
-           &kCountClasses}};
+  Family family{{row<CrossEntropySlot>("cross_entropy"),
+                 row<CrossEntropyGradientSlot>("cross_entropy_gradient")},
+                {&kKeptEntropy, &kKeptEntropyGradient, &kPackedEntropy, &kPackedEntropyGradient,
+                 &kScatteredEntropy, &kScatteredEntropyGradient, &kCountClasses}};
+  kCrossEntropy.add_to(family.kernels);
+  kCrossEntropyGradient.add_to(family.kernels);
+  return family;
 }
 
 }  // namespace tenure::kernels::cuda

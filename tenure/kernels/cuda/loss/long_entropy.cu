@@ -74,7 +74,7 @@ struct LongRow {
       }
 #pragma unroll
       for (unsigned k = 0; k < kAtOnce; ++k) {
-        const unsigned at = s + k * kLongRowThreads;
+        const unsigned at = s + k * kGroupThreads;
         if (at < strips) f(x[k], head + at * kSize);
       }
     }
@@ -184,7 +184,14 @@ inline void long_cross_entropy_in(const CrossEntropyArguments& a) {
       static_cast<Compute<T>*>(a.sum.out)[row] = convert<Compute<T>>(loss);
     }
   }
-  if (a.sum.reduces != 0 && threadIdx.x == 0) a.sum.parts[blockIdx.x] = own;
+  if (a.sum.reduces == 0) return;
+  if (threadIdx.x != 0) own = {0, 0};
+  add_up<Compute<T>, kLongRowThreads>(a.sum, own, [](const LossPart& part) {
+    return joined_in_block(Pair<double>{part.loss, part.rows},
+                           [](const Pair<double>& x, const Pair<double>& y) {
+                             return Pair<double>{x.first + y.first, x.second + y.second};
+                           });
+  });
 }
 
 template <class T>

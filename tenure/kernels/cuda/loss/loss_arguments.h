@@ -8,7 +8,7 @@ namespace tenure::kernels::cuda {
 /// Classes, one for each row, int32 or int64.
 struct ClassesView {
   FlatView view;
-  std::int32_t dtype;
+  std::int32_t is_wide;  ///< int64
 };
 
 /// Of the search for a class that is none.
@@ -37,7 +37,7 @@ struct LossPart {
 };
 
 /// What losses end with: each element's, or their sum. Where blocks share a sum, each writes its
-/// part, which a last launch adds up.
+/// part, and the last one to do so adds them up.
 struct LossSum {
   void* out;
   LossPart* parts;  ///< of each block; none: there is one block
@@ -94,13 +94,6 @@ struct PointwiseArguments {
   double parameter;
   double least_log;
   double least_product;
-  LossSum sum;
-};
-
-/// Of the sum of what blocks left.
-struct LossPartsArguments {
-  const LossPart* parts;
-  std::int64_t n;
   LossSum sum;
 };
 

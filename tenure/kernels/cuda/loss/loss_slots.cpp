@@ -25,8 +25,6 @@ const TypedKernel kPointwiseLoss{kPointwise, "pointwise_loss", "PointwiseArgumen
                                  kFloats};
 const TypedKernel kPointwiseGradient{kPointwise, "pointwise_loss_gradient", "PointwiseArguments",
                                      kGroupThreads, kFloats};
-const TypedKernel kSumLossParts{kPointwise, "sum_loss_parts", "LossPartsArguments", kGroupThreads,
-                                kFloats};
 
 /// Blocks of one sum: one for what it is done with quickly, else as many as keep a GPU busy.
 constexpr std::int64_t kFewElements = 1 << 13;
@@ -83,7 +81,6 @@ struct PointwiseSlot {
     Grid grid = grid_over(std::max<std::int64_t>(arguments.n, 1), kGroupThreads);
     if (reduces(k)) grid.blocks = static_cast<std::uint32_t>(blocks);
     gpu->launch(k.op, kPointwiseLoss, k.in[0].dtype, grid, arguments);
-    finish_sum(*gpu, k, arguments.sum, blocks);
   }
 };
 
@@ -103,28 +100,19 @@ struct PointwiseGradientSlot {
 
 }  // namespace
 
-void finish_sum(Gpu& gpu, const Kernel& k, LossSum sum, std::int64_t blocks) {
-  if (sum.parts == nullptr) return;
-  LossPartsArguments arguments{.parts = sum.parts, .n = blocks, .sum = sum};
-  arguments.sum.parts = nullptr;
-  gpu.launch(k.op, kSumLossParts, k.out[0].dtype, {.blocks = 1, .threads = kGroupThreads},
-             arguments);
-}
-
 Family loss_family() {
-  return {
-      {row<ClassValuesSlot>("class_values"), row<PointwiseSlot<kSquared>>("mse_loss"),
-       row<PointwiseSlot<kAbsolute>>("l1_loss"), row<PointwiseSlot<kHuber>>("huber_loss"),
-       row<PointwiseSlot<kLogitEntropy>>("binary_cross_entropy_with_logits"),
-       row<PointwiseSlot<kProbabilityEntropy>>("binary_cross_entropy"),
-       row<PointwiseSlot<kDivergence>>("kl_divergence"),
-       row<PointwiseGradientSlot<kSquared>>("mse_loss_gradient"),
-       row<PointwiseGradientSlot<kAbsolute>>("l1_loss_gradient"),
-       row<PointwiseGradientSlot<kHuber>>("huber_loss_gradient"),
-       row<PointwiseGradientSlot<kLogitEntropy>>("binary_cross_entropy_with_logits_gradient"),
-       row<PointwiseGradientSlot<kProbabilityEntropy>>("binary_cross_entropy_gradient"),
-       row<PointwiseGradientSlot<kDivergence>>("kl_divergence_gradient")},
-      {&class_check_kernel(), &kClassValues, &kPointwiseLoss, &kPointwiseGradient, &kSumLossParts}};
+  return {{row<ClassValuesSlot>("class_values"), row<PointwiseSlot<kSquared>>("mse_loss"),
+           row<PointwiseSlot<kAbsolute>>("l1_loss"), row<PointwiseSlot<kHuber>>("huber_loss"),
+           row<PointwiseSlot<kLogitEntropy>>("binary_cross_entropy_with_logits"),
+           row<PointwiseSlot<kProbabilityEntropy>>("binary_cross_entropy"),
+           row<PointwiseSlot<kDivergence>>("kl_divergence"),
+           row<PointwiseGradientSlot<kSquared>>("mse_loss_gradient"),
+           row<PointwiseGradientSlot<kAbsolute>>("l1_loss_gradient"),
+           row<PointwiseGradientSlot<kHuber>>("huber_loss_gradient"),
+           row<PointwiseGradientSlot<kLogitEntropy>>("binary_cross_entropy_with_logits_gradient"),
+           row<PointwiseGradientSlot<kProbabilityEntropy>>("binary_cross_entropy_gradient"),
+           row<PointwiseGradientSlot<kDivergence>>("kl_divergence_gradient")},
+          {&class_check_kernel(), &kClassValues, &kPointwiseLoss, &kPointwiseGradient}};
 }
 
 }  // namespace tenure::kernels::cuda

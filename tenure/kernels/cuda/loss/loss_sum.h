@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/loss/loss_arguments.h"
 #include "tenure/ops/core/backend.h"
 #include "tenure/ops/nn/loss.h"
@@ -27,7 +26,5 @@ inline LossSum sum_of(const ops::Kernel& k, bool is_reduced, double scale, std::
       .counts = 0,
       .scale = scale};
 }
-/// Adds up what blocks left, if they did. In loss_slots.cpp.
-void finish_sum(Gpu& gpu, const ops::Kernel& k, LossSum sum, std::int64_t blocks);
 
 }  // namespace tenure::kernels::cuda

@@ -1,5 +1,7 @@
 #include "tenure/kernels/cuda/launch/gpu.h"
+#include "tenure/kernels/cuda/loops/neighbours.h"
 #include "tenure/kernels/cuda/norm/norm_arguments.h"
+#include "tenure/kernels/cuda/places/small_nest.h"
 #include "tenure/kernels/cuda/reduce/matrix.h"
 #include "tenure/kernels/cuda/table.h"
 #include "tenure/ops/core/compute_type.h"
@@ -9,21 +11,25 @@
 namespace tenure::kernels::cuda {
 namespace {
 
+using ops::FusedNeighbours;
 using ops::Kernel;
 
-TypedKernel norming_rows(const char* function, const char* arguments = "RowNormArguments") {
+/// A processor has room for so many blocks.
+TypedKernel norming_rows(const char* function, std::uint32_t blocks,
+                         const char* arguments = "RowNormArguments") {
   return {"tenure/kernels/cuda/norm/rows.cu",
           function,
           arguments,
           kGroupThreads,
-          {DType::float16, DType::bfloat16, DType::float32, DType::float64}};
+          {DType::float16, DType::bfloat16, DType::float32, DType::float64},
+          blocks};
 }
-const TypedKernel kRowNorm = norming_rows("row_norm");
-const TypedKernel kRowNormGradient = norming_rows("row_norm_gradient");
-const TypedKernel kNormSums = norming_rows("norm_sums", "NormSumsArguments");
+const RowKernels kRowNorm(norming_rows("row_norm", 1));
+const RowKernels kRowNormGradient(norming_rows("row_norm_gradient", 2));
+const TypedKernel kNormSums = norming_rows("norm_sums", 1, "NormSumsArguments");
 
 /// Blocks that keep a GPU busy, and no more: each leaves sums that are added up afterwards.
-constexpr std::int64_t kGradientBlocks = 128;
+constexpr std::int64_t kGradientBlocks = 256;
 
 /// Input i, if there are so many.
 FlatView numbers_at(const Kernel& k, std::size_t i) {
@@ -49,74 +55,105 @@ void launch_norm_sums(Gpu& gpu, const Kernel& k, const void* partials, std::int6
 }
 
 /// Of layer_norm and rms_norm, or of their gradients, whose input 0 is dy.
-RowNormArguments rows_of(const Kernel& k, bool is_gradient, bool rms) {
-  const std::size_t at = is_gradient ? 1 : 0;
-  const View& x = k.in[at];
-  const auto dims = static_cast<int>(k.attributes.integer(ops::RowNormAttributes::dims));
-  const std::int64_t columns = count(ops::normalized_shape(k.op, x.shape, k.attributes));
-  RowNormArguments arguments{};
-  arguments.x = matrix_view(x, dims);
-  if (is_gradient) arguments.dy = matrix_view(k.in[0], dims);
-  if (!k.out.empty()) arguments.out = matrix_view(k.out[0], dims);
-  arguments.weight = numbers_at(k, at + 1);
-  if (!is_gradient) arguments.bias = numbers_at(k, at + 2);
-  arguments.rows = columns == 0 ? 0 : count(x.shape) / columns;
-  arguments.columns = columns;
-  arguments.epsilon = k.attributes.number(ops::RowNormAttributes::epsilon);
-  arguments.rms = rms ? 1 : 0;
-  const RowShape shape({&arguments.x, &arguments.dy, &arguments.out},
-                       {&arguments.weight, &arguments.bias}, columns, size_of(x.dtype));
-  arguments.form = shape.form;
-  arguments.groups = shape.groups;
-  const std::int64_t of_block = kGroupThreads / arguments.groups.lanes;
-  arguments.all_groups =
-      of_block * std::min((arguments.rows + of_block - 1) / of_block, kGradientBlocks);
-  return arguments;
-}
+struct RowNorm {
+  RowNormArguments a{};
+  Shape shape;    ///< of x
+  int strip = 1;  ///< elements that are read at once
+
+  RowNorm(const Kernel& k, bool is_gradient, bool rms) {
+    const std::size_t at = is_gradient ? 1 : 0;
+    const View& x = k.in[at];
+    shape = x.shape;
+    const auto dims = static_cast<int>(k.attributes.integer(ops::RowNormAttributes::dims));
+    a.columns = count(ops::normalized_shape(k.op, x.shape, k.attributes));
+    a.x = matrix_view(x, dims);
+    if (is_gradient) a.dy = matrix_view(k.in[0], dims);
+    if (!k.out.empty()) a.out = matrix_view(k.out[0], dims);
+    a.weight = numbers_at(k, at + 1);
+    if (!is_gradient) a.bias = numbers_at(k, at + 2);
+    a.rows = a.columns == 0 ? 0 : count(x.shape) / a.columns;
+    a.epsilon = k.attributes.number(ops::RowNormAttributes::epsilon);
+    a.rms = rms ? 1 : 0;
+    const RowShape rows({&a.x, &a.dy, &a.out}, {&a.weight, &a.bias}, a.columns, size_of(x.dtype));
+    a.form = rows.form;
+    a.groups = rows.groups;
+    if (has_strips(a.form)) strip = strip_size(size_of(x.dtype));
+    const std::int64_t of_block = kGroupThreads / a.groups.lanes;
+    a.all_groups = of_block * std::min((a.rows + of_block - 1) / of_block, kGradientBlocks);
+  }
+};
+
+/// Elements that loops beside a kernel count.
+bool are_few(const View& x) { return x.count() <= kMostSmallSteps; }
 
 template <bool rms>
 struct RowNormSlot {
-  static void run(const Kernel& k) {
+  static void run(const Kernel& k) { run_fused(k, {}); }
+  static bool leads_loop(const Kernel& k) { return are_few(k.in[0]); }
+  static void run_fused(const Kernel& k, const FusedNeighbours& neighbours) {
     Gpu* const gpu = gpu_of(k);
     if (gpu == nullptr || k.out[0].count() == 0) return;
-    const RowNormArguments arguments = rows_of(k, false, rms);
-    gpu->launch(k.op, kRowNorm, k.in[0].dtype,
-                {.blocks = blocks_for(arguments.rows, arguments.groups), .threads = kGroupThreads},
-                arguments);
+    const auto [a, shape, strip] = RowNorm(k, false, rms);
+    launch_with(*gpu, k.op, kRowNorm.of(a.form), k.in[0].dtype,
+                {.blocks = blocks_for(a.rows, a.groups), .threads = kGroupThreads}, a, neighbours,
+                shape, strip);
   }
+  static constexpr ops::FusingKernel fusing{
+      .leads_loop = leads_loop, .of_any_size = true, .run = run_fused};
 };
 
 template <bool rms>
 struct RowNormGradientSlot {
-  /// A part for each block, in any layout.
-  static std::size_t workspace(const Kernel& k) {
-    const RowNormArguments a = rows_of(k, true, rms);
-    const std::int64_t parts = std::clamp<std::int64_t>(a.rows, 1, kGradientBlocks);
-    return static_cast<std::size_t>(parts * 2 * a.columns) *
-           size_of(ops::widened_type(k.in[0].dtype));
+  /// Sums of each column, by weight and by bias.
+  static std::size_t sums_bytes(const RowNormArguments& a, const Kernel& k) {
+    return static_cast<std::size_t>(2 * a.columns) * size_of(ops::widened_type(k.in[0].dtype));
   }
-  static void run(const Kernel& k) {
+  /// Those of each group, where rows are held.
+  static std::uint32_t shared_bytes(const RowNormArguments& a, const Kernel& k) {
+    if (a.form == kLoopedRows) return 0;
+    return static_cast<std::uint32_t>(kGroupThreads / a.groups.lanes * sums_bytes(a, k));
+  }
+  /// Those of each block, in any layout.
+  static std::size_t workspace(const Kernel& k) {
+    const RowNormArguments a = RowNorm(k, true, rms).a;
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(a.rows, 1, kGradientBlocks)) *
+           sums_bytes(a, k);
+  }
+  static void run(const Kernel& k) { run_fused(k, {}); }
+  /// Where rows are held, so that it is made once.
+  static bool takes_loop(const Kernel& k) {
+    return are_few(k.in[0]) && RowNorm(k, true, rms).a.form != kLoopedRows;
+  }
+  static void run_fused(const Kernel& k, const FusedNeighbours& neighbours) {
     Gpu* const gpu = gpu_of(k);
     if (gpu == nullptr) return;
-    RowNormArguments arguments = rows_of(k, true, rms);
-    if (arguments.columns == 0) return;
-    arguments.partials = k.workspace.data();
-    const std::uint32_t blocks = blocks_for(arguments.all_groups, arguments.groups);
+    auto [a, shape, strip] = RowNorm(k, true, rms);
+    if (a.columns == 0) return;
+    a.partials = k.workspace.data();
+    const std::uint32_t blocks = blocks_for(a.all_groups, a.groups);
     if (blocks > 0) {
-      gpu->launch(k.op, kRowNormGradient, k.in[0].dtype,
-                  {.blocks = blocks, .threads = kGroupThreads}, arguments);
+      launch_with(*gpu, k.op, kRowNormGradient.of(a.form), k.in[0].dtype,
+                  {.blocks = blocks, .threads = kGroupThreads, .shared_bytes = shared_bytes(a, k)},
+                  a, neighbours, shape, strip);
     }
-    launch_norm_sums(*gpu, k, arguments.partials, blocks, arguments.columns);
+    launch_norm_sums(*gpu, k, a.partials, blocks, a.columns);
   }
+  static bool leads_loop(const Kernel& k) { return are_few(k.in[0]); }
+  static constexpr ops::FusingKernel fusing{
+      .takes_loop = takes_loop, .leads_loop = leads_loop, .of_any_size = true, .run = run_fused};
 };
 
 }  // namespace
 
 Family row_norm_family() {
-  return {{row<RowNormSlot<false>>("layer_norm"),
-           row<RowNormGradientSlot<false>>("layer_norm_gradient"),
-           row<RowNormSlot<true>>("rms_norm"), row<RowNormGradientSlot<true>>("rms_norm_gradient")},
-          {&kRowNorm, &kRowNormGradient, &kNormSums}};
+  Family family{
+      {row<RowNormSlot<false>>("layer_norm"),
+       row<RowNormGradientSlot<false>>("layer_norm_gradient"), row<RowNormSlot<true>>("rms_norm"),
+       row<RowNormGradientSlot<true>>("rms_norm_gradient")},
+      {&kNormSums}};
+  kRowNorm.add_to(family.kernels);
+  kRowNormGradient.add_to(family.kernels);
+  return family;
 }
 
 }  // namespace tenure::kernels::cuda

@@ -1,142 +1,137 @@
 #pragma once
 
 #include "tenure/kernels/cuda/norm/norm_arguments.h"
-#include "tenure/kernels/cuda/reduce/held.cuh"
+#include "tenure/kernels/cuda/reduce/rows_beside.cuh"
 
 // Norms along rows. Statistics are found in the type that elements are computed in, around the
 // mean.
 
 namespace tenure::kernels::cuda {
 
-template <class C>
-struct RowStatistics {
-  C mean;
-  C scale;  ///< 1 / the deviation
-};
-
-/// All threads of a block take part.
+/// 0 where it is left out. All threads of a block take part.
 template <class T, class S>
-inline RowStatistics<Compute<T>> statistics_of(const RowNormArguments& a, const HeldRow<T, S>& x,
-                                               const Lane<S>& lane) {
+inline Compute<T> mean_of(const RowNormArguments& a, const HeldRow<T, S>& x, const Lane<S>& lane,
+                          const Groups& groups) {
   using C = Compute<T>;
-  const C count = static_cast<C>(a.columns);
-  C mean = 0;
-  if (a.rms == 0) {
-    mean = sum_of_lanes(lane.template sum<C>([&](At at) { return x[at]; }), a.groups) / count;
-  }
+  if (a.rms != 0) return C(0);
+  const C own = lane.template sum<C>([&](At at) { return x[at]; });
+  return sum_of_lanes(own, groups) / static_cast<C>(lane.length);
+}
+/// 1 / the deviation, of the sum of squares around the mean.
+template <class C>
+inline C scale_of(const RowNormArguments& a, C squares, std::int64_t columns) {
+  const C variance = squares / static_cast<C>(columns);
+  return C(1) / std::sqrt(variance + static_cast<C>(a.epsilon));
+}
+
+template <RowForm form, class T, class After = NoLoop, class Arguments = RowNormArguments>
+inline void row_norm(const Arguments& a) {
+  using C = Compute<T>;
+  using S = StripsOf<form, T>;
+  const Groups groups = groups_of<S>(a.groups);
+  const Place place = place_of(groups);
+  const bool is_there = place.group < a.rows;
+  const std::int64_t row = is_there ? place.group : 0;
+  const Lane<S> lane(a.columns, groups, place);
+  const HeldRow<T, S> x(Row<T>(a.x, row), lane);
+  const C mean = mean_of(a, x, lane, groups);
   const C squares = lane.template sum<C>([&](At at) {
     const C deviation = x[at] - mean;
     return deviation * deviation;
   });
-  const C variance = sum_of_lanes(squares, a.groups) / count;
-  return {mean, C(1) / std::sqrt(variance + static_cast<C>(a.epsilon))};
-}
-
-template <class T, class S>
-inline void row_norm_in(const RowNormArguments& a) {
-  using C = Compute<T>;
-  const Place place = place_of(a.groups);
-  const bool is_there = place.group < a.rows;
-  const std::int64_t row = is_there ? place.group : 0;
-  const Lane<S> lane{a.columns, a.groups.lanes, place.lane};
-  const HeldRow<T, S> x(Row<T>(a.x, row), lane);
-  const RowStatistics<C> s = statistics_of<T>(a, x, lane);
+  const C scale = scale_of(a, sum_of_lanes(squares, groups), lane.length);
   if (!is_there) return;
-  // These are in the cache: they need not be held meanwhile.
-  const HeldRow<T, S> weight(Row<T>(a.weight), lane, C(1));
-  const HeldRow<T, S> bias(Row<T>(a.bias), lane, C(0));
-  write_row(Row<T>(a.out, row), lane,
-            [&](At at) { return std::fma((x[at] - s.mean) * s.scale, weight[at], bias[at]); });
+  write_row(
+      result_row<After, T>(a, row), lane,
+      [&](At at, C weight, C bias) { return std::fma((x[at] - mean) * scale, weight, bias); },
+      ReadRow<T>(Row<T>(a.weight), C(1)), ReadRow<T>(Row<T>(a.bias), C(0)));
 }
 
-template <class T>
-inline void row_norm(const RowNormArguments& a) {
-  with_strips<T>(a.form, [&](auto strips) { row_norm_in<T, decltype(strips)>(a); });
-}
-
-/// What the groups of a block have of a sum for each element that a lane keeps, in their first one.
-template <class S, class C>
-inline void join_groups(C* own, const Lane<S>& lane) {
-  __shared__ Strip<C, S::kSize> room[kGroupThreads];
-#pragma unroll S::kStripsUnrolled
-  for (int s = 0; s < S::kMost; ++s) {
-    if (s * lane.lanes * S::kSize >= lane.length) break;
-    Strip<C, S::kSize> sum;
-#pragma unroll S::kElementsUnrolled
-    for (int e = 0; e < S::kSize; ++e) sum.of[e] = own[s * S::kSize + e];
-    __syncthreads();
-    room[threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.x >= lane.lanes) continue;
-    for (unsigned other = threadIdx.x + lane.lanes; other < kGroupThreads; other += lane.lanes) {
-#pragma unroll S::kElementsUnrolled
-      for (int e = 0; e < S::kSize; ++e) sum.of[e] += room[other].of[e];
-    }
-#pragma unroll S::kElementsUnrolled
-    for (int e = 0; e < S::kSize; ++e) own[s * S::kSize + e] = sum.of[e];
+/// Has neighbouring sums, which no other thread reads meanwhile, be `f(e, sum)`, 16 bytes at once.
+template <int n, class C, class F>
+inline void change(C* sums, F f) {
+  constexpr int kAtOnce = n < strip_size(sizeof(C)) ? n : strip_size(sizeof(C));
+#pragma unroll
+  for (int first = 0; first < n; first += kAtOnce) {
+    auto& place = *reinterpret_cast<Strip<C, kAtOnce>*>(sums + first);
+    Strip<C, kAtOnce> changed = place;
+#pragma unroll
+    for (int e = 0; e < kAtOnce; ++e) changed.of[e] = f(first + e, changed.of[e]);
+    place = changed;
   }
 }
 
-/// Each group has several rows, and adds up what they have for weight and bias: in registers where
-/// a lane's columns are held; else in its block's part of the workspace, as it is the whole block.
-template <class T, class S>
-inline void row_norm_gradient_in(const RowNormArguments& a) {
+/// Sums along a row.
+template <class C>
+struct GradientSums {
+  C squares;  ///< of what x is off the mean
+  C along;    ///< of these, times weighted gradients
+  C weighted;
+  friend GradientSums operator+(const GradientSums& a, const GradientSums& b) {
+    return {a.squares + b.squares, a.along + b.along, a.weighted + b.weighted};
+  }
+};
+
+/// Each group has several rows, and adds up what they have for weight and bias: in shared memory,
+/// where registers are for what is on its way; of rows that are not held in its block's part of the
+/// workspace, as it is the whole block.
+template <RowForm form, class T, class After = NoLoop, class Before = NoLoop,
+          class Arguments = RowNormArguments>
+inline void row_norm_gradient(const Arguments& a) {
   using C = Compute<T>;
-  const Place place = place_of(a.groups);
-  const Lane<S> lane{a.columns, a.groups.lanes, place.lane};
-  const HeldRow<T, S> weight(Row<T>(a.weight), lane, C(1));
-  C by_weight[S::kElements] = {};
-  C by_bias[S::kElements] = {};
-  C* const weight_sums =
-      static_cast<C*>(a.partials) + static_cast<std::int64_t>(blockIdx.x) * 2 * a.columns;
-  C* const bias_sums = weight_sums + a.columns;
-  if constexpr (!S::kHeld) {
-    lane.elements([&](At at) { weight_sums[at.i] = bias_sums[at.i] = 0; });
-  }
-  // All groups of the grid take as many turns: they join together.
-  const std::int64_t turns = (a.rows + a.all_groups - 1) / a.all_groups;
-  for (std::int64_t turn = 0; turn < turns; ++turn) {
-    const std::int64_t own = place.group + turn * a.all_groups;
-    const bool is_there = own < a.rows;
-    const std::int64_t row = is_there ? own : 0;
-    const HeldRow<T, S> x(Row<T>(a.x, row), lane);
-    const HeldRow<T, S> dy(Row<T>(a.dy, row), lane);
-    const RowStatistics<C> s = statistics_of<T>(a, x, lane);
-    // Those of no row are 0: what is in its place may be anything.
-    const auto normal = [&](At at) { return is_there ? (x[at] - s.mean) * s.scale : C(0); };
-    // Of weighted gradients times what was normal, and of these alone.
-    const Pair<C> own_sums = lane.template sum<Pair<C>>([&](At at) {
-      const C gradient = is_there ? dy[at] : C(0);
-      const C weighted = gradient * weight[at];
-      C& of_weight = S::kHeld ? by_weight[at.kept] : weight_sums[at.i];
-      C& of_bias = S::kHeld ? by_bias[at.kept] : bias_sums[at.i];
-      of_weight = std::fma(gradient, normal(at), of_weight);
-      of_bias += gradient;
-      return Pair<C>{weighted * normal(at), weighted};
-    });
-    const Pair<C> sums = sum_of_lanes(own_sums, a.groups);
-    const C count = static_cast<C>(a.columns);
-    const C along = sums.first / count;
-    const C mean = a.rms != 0 ? C(0) : sums.second / count;
+  using S = StripsOf<form, T>;
+  const Groups groups = groups_of<S>(a.groups);
+  const Place place = place_of(groups);
+  const Lane<S> lane(a.columns, groups, place);
+  const std::int64_t columns = lane.length;
+  const ReadRow<T> weights(Row<T>(a.weight), C(1));
+  TENURE_SHARED(C, room);
+  C* const parts = static_cast<C*>(a.partials) + blockIdx.x * 2 * columns;
+  C* const weight_sums = S::kHeld ? room + threadIdx.x / groups.lanes * 2 * columns : parts;
+  C* const bias_sums = weight_sums + columns;
+  lane.elements([&](At at) { weight_sums[at.i] = bias_sums[at.i] = 0; });
+  for (std::int64_t row = place.group; row - place.group < a.rows; row += a.all_groups) {
+    // All groups of the grid take as many turns, some with another's row: they join together.
+    const bool is_there = row < a.rows;
+    const HeldRow<T, S> x(Row<T>(a.x, is_there ? row : 0), lane);
+    const HeldRow<T, S> dy = first_input<Before, T>(a, a.dy, is_there ? row : 0, lane);
+    const C mean = mean_of(a, x, lane, groups);
+    const auto own_sums = lane.template sum<GradientSums<C>>(
+        [&](At at, C weight) {
+          const C deviation = x[at] - mean;
+          const C weighted = dy[at] * weight;
+          return GradientSums<C>{deviation * deviation, weighted * deviation, weighted};
+        },
+        weights);
+    const GradientSums<C> sums = sum_of_lanes(own_sums, groups);
     if (!is_there) continue;
-    write_row(Row<T>(a.out, row), lane, [&](At at) {
-      return (std::fma(-normal(at), along, dy[at] * weight[at]) - mean) * s.scale;
+    const C scale = scale_of(a, sums.squares, columns);
+    const C count = static_cast<C>(columns);
+    const C along = sums.along * scale / count;
+    const C weighted_mean = a.rms != 0 ? C(0) : sums.weighted / count;
+    const auto normal = [&](At at) { return (x[at] - mean) * scale; };
+    // Before the result is written, which may be in the place of an input.
+    lane.strips([&](std::int64_t i, int s) {
+      const auto at = [&](int e) { return At{i + e, s * S::kSize + e}; };
+      change<S::kSize>(weight_sums + i,
+                       [&](int e, C sum) { return std::fma(dy[at(e)], normal(at(e)), sum); });
+      change<S::kSize>(bias_sums + i, [&](int e, C sum) { return sum + dy[at(e)]; });
     });
+    write_row(
+        result_row<After, T>(a, row), lane,
+        [&](At at, C weight) {
+          return (std::fma(-normal(at), along, dy[at] * weight) - weighted_mean) * scale;
+        },
+        weights);
   }
   if constexpr (S::kHeld) {
-    join_groups(by_weight, lane);
-    join_groups(by_bias, lane);
-    if (threadIdx.x >= a.groups.lanes) return;
-    lane.elements([&](At at) {
-      weight_sums[at.i] = by_weight[at.kept];
-      bias_sums[at.i] = by_bias[at.kept];
-    });
+    __syncthreads();
+    for (std::int64_t i = threadIdx.x; i < 2 * columns; i += kGroupThreads) {
+      C sum = room[i];
+      for (unsigned g = 1; g < kGroupThreads / groups.lanes; ++g) sum += room[g * 2 * columns + i];
+      parts[i] = sum;
+    }
   }
-}
-
-template <class T>
-inline void row_norm_gradient(const RowNormArguments& a) {
-  with_strips<T>(a.form, [&](auto strips) { row_norm_gradient_in<T, decltype(strips)>(a); });
 }
 
 /// blockIdx.y: 0 by weight, 1 by bias.
@@ -148,8 +143,17 @@ inline void norm_sums(const NormSumsArguments& a) {
   const C* const from = static_cast<const C*>(a.partials) +
                         static_cast<std::int64_t>(blockIdx.y) * a.columns + place.group;
   double own = 0;
-  for (std::int64_t i = place.lane; is_there && i < a.parts; i += a.groups.lanes) {
-    own += static_cast<double>(from[i * 2 * a.columns]);
+  constexpr int kAtOnce = 8;
+  const std::int64_t lanes = a.groups.lanes;
+  for (std::int64_t i = place.lane; is_there && i < a.parts; i += kAtOnce * lanes) {
+    C read[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const std::int64_t part = i + k * lanes;
+      read[k] = part < a.parts ? from[part * 2 * a.columns] : C(0);
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) own += static_cast<double>(read[k]);
   }
   const double sum = sum_of_lanes(own, a.groups);
   T* const to = static_cast<T*>(blockIdx.y == 0 ? a.by_weight : a.by_bias);

@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "tenure/kernels/cuda/launch/gpu.h"
-#include "tenure/kernels/cuda/products/even_product.h"
 #include "tenure/kernels/cuda/loops/neighbours.h"
+#include "tenure/kernels/cuda/products/even_product.h"
 #include "tenure/kernels/cuda/products/float32.h"
 #include "tenure/kernels/cuda/products/pieces.h"
 #include "tenure/kernels/cuda/products/plan.h"

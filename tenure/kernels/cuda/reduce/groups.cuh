@@ -21,9 +21,11 @@ struct Place {
   unsigned lane;
 };
 inline Place place_of(const Groups& groups) {
-  const unsigned across = kGroupThreads / groups.lanes;
-  const unsigned at = groups.columns != 0 ? threadIdx.x % across : threadIdx.x / groups.lanes;
-  const unsigned lane = groups.columns != 0 ? threadIdx.x / across : threadIdx.x % groups.lanes;
+  const int bits = __ffs(static_cast<int>(groups.lanes)) - 1;  // divisions take long
+  const unsigned across = kGroupThreads >> bits;
+  const unsigned at = groups.columns != 0 ? threadIdx.x & (across - 1) : threadIdx.x >> bits;
+  const unsigned lane = groups.columns != 0 ? threadIdx.x * groups.lanes / kGroupThreads
+                                            : threadIdx.x & (groups.lanes - 1);
   return {static_cast<std::int64_t>(blockIdx.x) * across + at, lane};
 }
 
@@ -45,17 +47,17 @@ template <class S, class Join>
 inline S joined(S mine, const Groups& groups, Join join) {
   __shared__ S room[kGroupThreads];
   if (groups.columns != 0) {
+    if (groups.lanes == 1) return mine;
     const unsigned across = kGroupThreads / groups.lanes;
+    for (unsigned by = across; by < 32; by *= 2) mine = join(mine, swapped(mine, by));
     __syncthreads();  // the room may be in use from the last time
     room[threadIdx.x] = mine;
     __syncthreads();
-    for (unsigned half = kGroupThreads / 2; half >= across; half /= 2) {
-      if (threadIdx.x < half) {
-        room[threadIdx.x] = join(room[threadIdx.x], room[threadIdx.x + half]);
-      }
-      __syncthreads();
-    }
-    return room[threadIdx.x % across];
+    const unsigned step = across < 32 ? 32 : across;
+    unsigned i = threadIdx.x % step;
+    S all = room[i];
+    while ((i += step) < kGroupThreads) all = join(all, room[i]);
+    return all;
   }
   for (unsigned by = 1; by < groups.lanes && by < 32; by *= 2) mine = join(mine, swapped(mine, by));
   if (groups.lanes <= 32) return mine;

@@ -7,6 +7,9 @@ namespace tenure::kernels::cuda {
 /// Threads of a block whose groups are joined.
 inline constexpr unsigned kGroupThreads = 256;
 
+/// Things that blocks share in one launch, at most: outputs of which each has a part.
+inline constexpr int kMostSharing = 4096;
+
 /// How threads are shared out. groups.cuh says what that means.
 struct Groups {
   std::uint32_t lanes;   ///< of a group: a power of two, at most kGroupThreads

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tenure/kernels/cuda/device/prelude.cuh"
+#include "tenure/kernels/cuda/device/vector.cuh"
 #include "tenure/kernels/cuda/reduce/groups.cuh"
 #include "tenure/kernels/cuda/reduce/held_arguments.h"
 
@@ -11,10 +12,12 @@
 // lie side by side. If a lane has few enough of them, it keeps them in registers: they are asked
 // for together, before anything waits for one of them, and memory is read once. Which form rows
 // have is decided by the host (RowForm); who has which elements, in which order, follows from sizes
-// alone, so that results have the same bits in any layout. A kernel is written for all forms, as a
-// template in the type of strips:
+// alone, so that results have the same bits in any layout. A kernel is a template in the form, of
+// which each is compiled for itself: it has few registers where a lane keeps little, and few
+// instructions, which have to be read as well.
 //
-//     with_strips<T>(a.form, [&](auto strips) { softmax_in<decltype(strips)>(a); });
+//     template <RowForm form, class T>
+//     void softmax(const SoftmaxArguments& a) { using S = StripsOf<form, T>; ... }
 //
 // An element is then known as At, and a HeldRow gives it from where it is.
 
@@ -22,19 +25,18 @@ namespace tenure::kernels::cuda {
 
 /// Elements side by side.
 template <class T, int n>
-struct alignas(sizeof(T) * n) Strip {
-  T of[n];
-};
+using Strip = Vector<T, n>;
 
-/// Strips of `n` elements, of which a lane keeps `most`; 0: it keeps none.
-template <int n, int most, bool packed = false, bool even = false>
+/// Strips of `n` elements, of which a lane keeps `most`; 0: it keeps none. `warp`: all lanes of a
+/// warp have so many.
+template <int n, int most, bool packed = false, bool even = false, bool warp = false>
 struct Strips {
   static constexpr bool kPacked = packed;  ///< elements of a strip lie side by side, on 16 bytes
   static constexpr bool kEven = even;      ///< all lanes have as many
+  static constexpr bool kWarp = warp;
   static constexpr int kSize = n;
   static constexpr int kMost = most;
   static constexpr bool kHeld = most > 0;
-  static constexpr int kElements = kHeld ? n * most : 1;  ///< of a lane's own for each element
   /// What is read from many places takes its time anyway: its code is short, and its elements are
   /// in what threads have of memory.
   static constexpr bool kUnrolled = kHeld && (packed || n == 1);
@@ -42,21 +44,31 @@ struct Strips {
   static constexpr int kElementsUnrolled = kUnrolled ? n : 1;
 };
 
-/// Calls `f` with the strips of a form.
-template <class T, class F>
-inline void with_strips(RowForm form, F f) {
+/// How many strips, or elements, a lane keeps of a form.
+constexpr int kept_of(RowForm form, int all) {
   switch (form) {
-    case RowForm::packed:
-      return f(Strips<strip_size(sizeof(T)), held_strips(sizeof(T)), true, true>());
-    case RowForm::ragged:
-      return f(Strips<strip_size(sizeof(T)), held_strips(sizeof(T)), true>());
-    case RowForm::scattered:
-      return f(Strips<strip_size(sizeof(T)), held_strips(sizeof(T))>());
-    case RowForm::singles:
-      return f(Strips<1, kHeldElements>());
+    case kLoopedRows:
+      return 0;
+    case kSingleRows:
+    case kStripRows:
+      return 1;
+    case kSinglesRows:
+      return kHeldElements;
     default:
-      return f(Strips<1, 0>());
+      return form > kScatteredRows ? form - kScatteredRows : all;
   }
+}
+/// The strips of a form.
+template <RowForm form, class T>
+using StripsOf = Strips<has_strips(form) ? strip_size(sizeof(T)) : 1,
+                        kept_of(form, held_strips(sizeof(T))),
+                        has_strips(form) && form != kScatteredRows,
+                        form == kPackedRows || (form > kScatteredRows), (form > kScatteredRows)>;
+
+/// The groups of a form, whose numbers are constants where that is what it is made for.
+template <class S>
+inline Groups groups_of(const Groups& groups) {
+  return S::kWarp ? Groups{.lanes = kWarpLanes, .columns = 0} : groups;
 }
 
 /// An element of a row: its place in it, and among those that a lane keeps.
@@ -64,6 +76,9 @@ struct At {
   std::int64_t i;
   int kept;
 };
+
+template <class T>
+class ReadRow;
 
 /// What a thread has of a row. A group without a row takes part with another's, as what all threads
 /// do alike costs least.
@@ -73,16 +88,22 @@ struct Lane {
   unsigned lanes;
   unsigned lane;
 
+  Lane(std::int64_t elements, const Groups& groups, const Place& place)
+      : length(S::kWarp ? kWarpLanes * S::kSize * S::kMost : elements),
+        lanes(groups.lanes),
+        lane(place.lane) {}
+
   /// Calls `f(i, s)` for each strip, the s-th of the lane, that begins with element i.
   template <class F>
   void strips(F f) const {
     if constexpr (S::kHeld) {
+      const auto end = static_cast<unsigned>(length);
 #pragma unroll S::kStripsUnrolled
       for (int s = 0; s < S::kMost; ++s) {
         const unsigned before = static_cast<unsigned>(s) * lanes * S::kSize;
-        if (before >= length) break;
+        if (before >= end) break;
         const unsigned i = before + lane * S::kSize;
-        if (S::kEven || i < length) f(static_cast<std::int64_t>(i), s);
+        if (S::kEven || i < end) f(static_cast<std::int64_t>(i), s);
       }
     } else {
       for (std::int64_t i = lane; i < length; i += lanes) f(i, 0);
@@ -96,16 +117,21 @@ struct Lane {
       for (int e = 0; e < S::kSize; ++e) f(At{i + e, s * S::kSize + e});
     });
   }
-  /// The sum of `f(at)` for all elements: of each strip first, so that strips need not wait for
-  /// each other.
-  template <class C, class F>
-  C sum(F f) const {
+  /// The sum of `f(at, more...)` for all elements, with those of rows that are read by and by: of
+  /// each strip first, so that strips need not wait for each other.
+  template <class C, class F, class... More>
+  C sum(F f, const ReadRow<More>&... more) const {
     C all{};
     strips([&](std::int64_t i, int s) {
-      C part = f(At{i, s * S::kSize});
+      const auto add = [&](const auto&... read) {
+        C part = f(At{i, s * S::kSize}, read.of[0]...);
 #pragma unroll S::kElementsUnrolled
-      for (int e = 1; e < S::kSize; ++e) part = part + f(At{i + e, s * S::kSize + e});
-      all = all + part;
+        for (int e = 1; e < S::kSize; ++e) {
+          part = part + f(At{i + e, s * S::kSize + e}, read.of[e]...);
+        }
+        all = all + part;
+      };
+      add(more.template read<S>(i)...);
     });
     return all;
   }
@@ -119,6 +145,7 @@ __noinline__ inline std::int64_t far_offset(const Walk& walk, std::int64_t i) {
 /// A row of a matrix of T, or some numbers of which there may be none.
 template <class T>
 struct Row {
+  using Element = T;
   T* data;
   const Walk& columns;
 
@@ -174,6 +201,12 @@ class HeldRow {
       }
     }
   }
+  /// Of a row that is held: `read(i)` gives the strip that begins with element i.
+  template <class Read>
+  HeldRow(const Row<T>& source, const Lane<S>& lane, const Read& read)
+      : source_(source), otherwise_(0) {
+    lane.strips([&](std::int64_t i, int s) { kept_[s] = read(i); });
+  }
   C operator[](At at) const {
     if constexpr (S::kHeld) {
       return static_cast<C>(kept_[at.kept / S::kSize].of[at.kept % S::kSize]);
@@ -188,14 +221,46 @@ class HeldRow {
   Strip<T, S::kSize> kept_[S::kHeld ? S::kMost : 1];
 };
 
-/// Writes `f(at)`, rounded once, to each element of a row.
-template <class T, class S, class F>
-inline void write_row(const Row<T>& to, const Lane<S>& lane, F f) {
-  lane.strips([&](std::int64_t i, int s) {
-    Strip<T, S::kSize> strip;
+/// A row of which strips are read when they are needed. Of a row without data each element is
+/// `otherwise`.
+template <class T>
+class ReadRow {
+ public:
+  ReadRow(const Row<T>& source, Compute<T> otherwise) : source_(source), otherwise_(otherwise) {}
+
+  template <class S>
+  Strip<Compute<T>, S::kSize> read(std::int64_t i) const {
+    Strip<Compute<T>, S::kSize> strip;
+    if (source_.data == nullptr) {
+      for (auto& one : strip.of) one = otherwise_;
+    } else {
+      const auto read = source_.template read<S>(i);
 #pragma unroll S::kElementsUnrolled
-    for (int e = 0; e < S::kSize; ++e) strip.of[e] = convert<T>(f(At{i + e, s * S::kSize + e}));
-    to.template write<S>(i, strip);
+      for (int e = 0; e < S::kSize; ++e) strip.of[e] = static_cast<Compute<T>>(read.of[e]);
+    }
+    return strip;
+  }
+
+ private:
+  const Row<T> source_;
+  Compute<T> otherwise_;
+};
+
+/// Writes `f(at, more...)`, rounded once, to each element of a row, with the elements of rows that
+/// are read by and by.
+template <class To, class S, class F, class... More>
+inline void write_row(const To& to, const Lane<S>& lane, F f, const ReadRow<More>&... more) {
+  using T = typename To::Element;
+  lane.strips([&](std::int64_t i, int s) {
+    const auto write = [&](const auto&... read) {
+      Strip<T, S::kSize> strip;
+#pragma unroll S::kElementsUnrolled
+      for (int e = 0; e < S::kSize; ++e) {
+        strip.of[e] = convert<T>(f(At{i + e, s * S::kSize + e}, read.of[e]...));
+      }
+      to.template write<S>(i, strip);
+    };
+    write(more.template read<S>(i)...);
   });
 }
 

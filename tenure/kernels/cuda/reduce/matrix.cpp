@@ -14,6 +14,18 @@ bool is_packed(const void* data, const Walk& columns) {
 /// Rows that are so short lie side by side themselves.
 constexpr std::int64_t kFewColumns = 32;
 
+/// As they are called in RowForm.
+constexpr const char* kFormNames[] = {"kLoopedRows", "kSingleRows", "kSinglesRows",   "kStripRows",
+                                      "kPackedRows", "kRaggedRows", "kScatteredRows", "kWarp1Rows",
+                                      "kWarp2Rows",  "kWarp3Rows",  "kWarp4Rows",     "kWarp5Rows",
+                                      "kWarp6Rows",  "kWarp7Rows",  "kWarp8Rows"};
+static_assert(std::size(kFormNames) == kRowForms);
+
+/// Of rows whose lanes have so many strips each, whole ones.
+RowForm packed_form(std::int64_t strips, const Groups& groups) {
+  return groups.lanes == kWarpLanes ? static_cast<RowForm>(kScatteredRows + strips) : kPackedRows;
+}
+
 /// As many lanes as leave each `of_lane` of `n` things, but at least so many if they have
 /// something.
 std::uint32_t lanes_for(std::int64_t n, std::int64_t of_lane, std::int64_t least) {
@@ -43,13 +55,24 @@ RowShape::RowShape(std::initializer_list<const MatrixView*> matrices,
                     [&](const MatrixView* one) { return has_strips(*one, element); }) &&
         std::all_of(numbers.begin(), numbers.end(),
                     [](const FlatView* one) { return is_packed(one->data, one->walk); });
-    form = !are_packed                  ? RowForm::scattered
-           : strips % groups.lanes == 0 ? RowForm::packed
-                                        : RowForm::ragged;
+    form = !are_packed                  ? kScatteredRows
+           : strips == 0                ? kStripRows
+           : strips % groups.lanes == 0 ? packed_form(strips / groups.lanes, groups)
+           : strips < groups.lanes      ? kStripRows
+                                        : kRaggedRows;
   } else if (columns <= kGroupThreads * kHeldElements) {
-    form = RowForm::singles;
     groups.lanes = lanes_for(columns, kHeldElements, columns <= kFewColumns ? 1 : 32);
+    form = columns <= groups.lanes ? kSingleRows : kSinglesRows;
   }
+}
+
+RowKernels::RowKernels(const TypedKernel& kernel) {
+  kernels_.fill(kernel);
+  for (std::size_t i = 0; i < kernels_.size(); ++i) kernels_[i].first = {kFormNames[i]};
+}
+
+void RowKernels::add_to(std::vector<const TypedKernel*>& list) const {
+  for (const TypedKernel& kernel : kernels_) list.push_back(&kernel);
 }
 
 }  // namespace tenure::kernels::cuda

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <initializer_list>
 
 #include "tenure/kernels/cuda/reduce/held_arguments.h"
@@ -43,12 +44,25 @@ bool has_strips(const MatrixView& matrix, std::size_t element);
 /// How rows of `columns` elements are gone over. The layout of matrices that have them, and of what
 /// is read for each column, says whether strips are read at once, and nothing else.
 struct RowShape {
-  RowForm form = RowForm::looped;
+  RowForm form = kLoopedRows;
   Groups groups{};
 
   RowShape(std::initializer_list<const MatrixView*> matrices,
            std::initializer_list<const FlatView*> numbers, std::int64_t columns,
            std::size_t element);
+};
+
+/// Of a template <RowForm form, class T>, a kernel for each form.
+class RowKernels {
+ public:
+  explicit RowKernels(const TypedKernel& kernel);
+
+  const TypedKernel& of(RowForm form) const { return kernels_[static_cast<std::size_t>(form)]; }
+  /// For the list of a family.
+  void add_to(std::vector<const TypedKernel*>& list) const;
+
+ private:
+  std::array<TypedKernel, kRowForms> kernels_;
 };
 
 }  // namespace tenure::kernels::cuda

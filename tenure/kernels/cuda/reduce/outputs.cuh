@@ -1,6 +1,8 @@
 #pragma once
 
+#include "tenure/kernels/cuda/loops/neighbours.cuh"
 #include "tenure/kernels/cuda/reduce/folds.cuh"
+#include "tenure/kernels/cuda/reduce/last_block.cuh"
 
 // How the states of threads become outputs: those of a block are joined, and where blocks share
 // outputs, the last one to be done joins what all have left in memory. Which one that is does not
@@ -8,21 +10,21 @@
 
 namespace tenure::kernels::cuda {
 
-/// How many of the blocks that share outputs are done. Zero between launches, of which no two run
-/// at the same time: a GPU has one queue.
-__device__ static unsigned done_blocks[kMostSharing];
-
-/// Where a block's outputs are, and what they are given.
-template <class Fold>
+/// Where a block's outputs are, and what they are given: what the loop makes of them that follows,
+/// if there is one.
+template <class Fold, class After, class Arguments>
 struct Outputs {
   using State = typename Fold::State;
-  const ReduceArguments& a;
+  const Arguments& a;
   std::int64_t first;
   unsigned count;  ///< of a whole block
 
   bool has(unsigned output) const { return first + output < a.outputs; }
   void set(unsigned output, const State& s) const {
-    static_cast<typename Fold::Out*>(a.out)[first + output] = Fold::result(s, a);
+    using Out = typename Fold::Out;
+    const Vector<Out, 1> result{Fold::result(s, a)};
+    static_cast<ResultOf<After, Out>*>(a.out)[first + output] =
+        followed<After, Out, 1>(a, first + output, result).of[0];
   }
   State& shared(std::int64_t chunk, unsigned output) const {
     return static_cast<State*>(a.states)[chunk * a.outputs + first + output];
@@ -40,16 +42,7 @@ struct Outputs {
   /// Has the last block of those that share outputs join what they gave. All threads take part.
   void finish() const {
     if (a.states == nullptr) return;
-    __shared__ bool is_last;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      is_last = atomicAdd(&done_blocks[blockIdx.x], 1u) == gridDim.y - 1;
-      if (is_last) done_blocks[blockIdx.x] = 0;
-    }
-    __syncthreads();
-    if (!is_last) return;
-    __threadfence();
+    if (!is_last_block(blockIdx.x, gridDim.y)) return;
     __shared__ State room[kGroupThreads];
     const unsigned across = count < kGroupThreads ? count : kGroupThreads;
     for (unsigned begin = 0; begin < count; begin += across) {
@@ -76,8 +69,8 @@ struct Outputs {
 };
 
 /// Joins what the lanes of groups have that stand side by side, of n outputs each.
-template <class Fold, int n>
-inline void join_columns(typename Fold::State (&mine)[n], const ReduceArguments& a) {
+template <class Fold, class After, int n, class Arguments>
+inline void join_columns(typename Fold::State (&mine)[n], const Arguments& a) {
   using State = typename Fold::State;
   const unsigned across = kGroupThreads / a.groups.lanes;
   const unsigned width = across < 32 ? across : 32;  // lanes of a warp join first
@@ -95,7 +88,7 @@ inline void join_columns(typename Fold::State (&mine)[n], const ReduceArguments&
     for (int c = 0; c < n; ++c) room[row * outputs + threadIdx.x % across * n + c] = mine[c];
   }
   __syncthreads();
-  const Outputs<Fold> all{a, static_cast<std::int64_t>(blockIdx.x) * outputs, outputs};
+  const Outputs<Fold, After, Arguments> all{a, static_cast<std::int64_t>(blockIdx.x) * outputs, outputs};
   for (unsigned output = threadIdx.x; output < outputs; output += kGroupThreads) {
     State s = room[output];
 #pragma unroll 4
@@ -106,14 +99,13 @@ inline void join_columns(typename Fold::State (&mine)[n], const ReduceArguments&
 }
 
 /// Joins what the lanes of groups have whose rows follow each other.
-template <class Fold>
-inline void join_rows(const typename Fold::State& mine, const Place& place,
-                      const ReduceArguments& a) {
+template <class Fold, class After, class Arguments>
+inline void join_rows(const typename Fold::State& mine, const Place& place, const Arguments& a) {
   using State = typename Fold::State;
   const unsigned across = kGroupThreads / a.groups.lanes;
   const State s =
       joined(mine, a.groups, [](const State& x, const State& y) { return Fold::join(x, y); });
-  const Outputs<Fold> all{a, static_cast<std::int64_t>(blockIdx.x) * across, across};
+  const Outputs<Fold, After, Arguments> all{a, static_cast<std::int64_t>(blockIdx.x) * across, across};
   if (place.lane == 0) all.give(threadIdx.x / a.groups.lanes, s);
   all.finish();
 }

@@ -34,7 +34,4 @@ inline constexpr int kSmallStateBytes = 8;
 constexpr int columns_of_thread(std::size_t element) {
   return element < 8 ? static_cast<int>((element < 2 ? 8 : 16) / element) : 1;
 }
-/// Columns of blocks that share outputs, at most.
-inline constexpr int kMostSharing = 4096;
-
 }  // namespace tenure::kernels::cuda

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "tenure/kernels/cuda/loops/neighbours.h"
 #include "tenure/kernels/cuda/places/small_nest.h"
 
 namespace tenure::kernels::cuda {
@@ -169,7 +170,7 @@ std::size_t ReducePlan::workspace() const {
 }
 
 void ReducePlan::launch(Gpu& gpu, const char* op, const ReduceKernels& rule, DType type,
-                        const Call& call) const {
+                        const Call& call, const ops::FusedNeighbours& neighbours) const {
   if (first_.outputs == 0) return;
   ReduceArguments arguments = first_;
   arguments.in =
@@ -180,11 +181,11 @@ void ReducePlan::launch(Gpu& gpu, const char* op, const ReduceKernels& rule, DTy
   arguments.root = call.root ? 1 : 0;
   if (reinterpret_cast<std::uintptr_t>(arguments.in) % 16 != 0) arguments.is_packed = 0;
   const std::int64_t of_thread = arguments.is_packed != 0 ? of_thread_ : 1;
-  gpu.launch(op, first_.groups.columns != 0 ? rule.columns : rule.rows, type,
-             {.blocks = blocks_for((first_.outputs + of_thread - 1) / of_thread, first_.groups),
-              .threads = kGroupThreads,
-              .blocks_y = static_cast<std::uint32_t>(chunks_)},
-             arguments);
+  launch_with(gpu, op, first_.groups.columns != 0 ? rule.columns : rule.rows, type,
+              {.blocks = blocks_for((first_.outputs + of_thread - 1) / of_thread, first_.groups),
+               .threads = kGroupThreads,
+               .blocks_y = static_cast<std::uint32_t>(chunks_)},
+              arguments, neighbours, {}, 1);
 }
 
 }  // namespace tenure::kernels::cuda

@@ -4,6 +4,7 @@
 
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/reduce/reduce_arguments.h"
+#include "tenure/ops/core/loop.h"
 
 namespace tenure::kernels::cuda {
 
@@ -59,9 +60,10 @@ class ReducePlan {
     double number = 1;
     bool root = false;
   };
-  void launch(Gpu& gpu, const char* op, const ReduceKernels& rule, DType type,
-              const Call& call) const;
+  void launch(Gpu& gpu, const char* op, const ReduceKernels& rule, DType type, const Call& call,
+              const ops::FusedNeighbours& neighbours = {}) const;
   std::int64_t terms() const { return first_.terms; }
+  std::int64_t outputs() const { return first_.outputs; }
 
  private:
   static bool goes_by(std::int64_t n, const Walk& along, const Walk& other);

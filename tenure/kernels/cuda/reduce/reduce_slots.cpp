@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "tenure/kernels/cuda/places/small_nest.h"
 #include "tenure/kernels/cuda/reduce/reduce_plan.h"
 #include "tenure/kernels/cuda/table.h"
 #include "tenure/ops/reduce/axes.h"
@@ -7,6 +8,7 @@
 namespace tenure::kernels::cuda {
 namespace {
 
+using ops::FusedNeighbours;
 using ops::Kernel;
 
 TypedKernel reducing(const char* function, const std::vector<Types>& types) {
@@ -53,64 +55,80 @@ ReducePlan::Call call_of(const Kernel& k, double number, bool root) {
           .root = root};
 }
 
-/// A reduction over the axes that attribute `axes_at` has.
-template <int axes_at, TermOrder order, States states>
+/// What a slot is that has plan(), for a reduction that is launched by launch().
+template <class Slot>
 struct PlannedSlot {
-  static ReducePlan plan(const Kernel& k) {
-    return ReducePlan(k.in[0], axes_of(k, axes_at), order, states);
-  }
-  static std::size_t workspace(const Kernel& k) { return plan(k).workspace(); }
-  static void launch(const Kernel& k, const ReduceKernels& kernel, double number = 1,
-                     bool root = false) {
+  static std::size_t workspace(const Kernel& k) { return Slot::plan(k).workspace(); }
+  static void run(const Kernel& k) { Slot::run_fused(k, {}); }
+  static bool leads_loop(const Kernel& k) { return Slot::plan(k).outputs() <= kMostSmallSteps; }
+  static constexpr ops::FusingKernel fusing{
+      .leads_loop = leads_loop,
+      .of_any_size = true,
+      .run = [](const Kernel& k, const FusedNeighbours& after) { Slot::run_fused(k, after); }};
+
+ protected:
+  static void launch(const Kernel& k, const FusedNeighbours& after, const ReduceKernels& kernel,
+                     double number = 1, bool root = false) {
     if (Gpu* const gpu = gpu_of(k)) {
-      plan(k).launch(*gpu, k.op, kernel, k.in[0].dtype, call_of(k, number, root));
+      Slot::plan(k).launch(*gpu, k.op, kernel, k.in[0].dtype, call_of(k, number, root), after);
     }
   }
 };
 
 template <const ReduceKernels& kernel, TermOrder order = TermOrder::free,
           States states = States::small>
-struct ReductionSlot : PlannedSlot<0, order, states> {
-  static void run(const Kernel& k) { PlannedSlot<0, order, states>::launch(k, kernel); }
+struct ReductionSlot : PlannedSlot<ReductionSlot<kernel, order, states>> {
+  static ReducePlan plan(const Kernel& k) { return {k.in[0], axes_of(k), order, states}; }
+  static void run_fused(const Kernel& k, const FusedNeighbours& after) {
+    ReductionSlot::launch(k, after, kernel);
+  }
 };
 template <const ReduceKernels& kernel>
 using PlaceSlot = ReductionSlot<kernel, TermOrder::given, States::large>;
 
-struct MeanSlot : PlannedSlot<0, TermOrder::free, States::small> {
-  static void run(const Kernel& k) {
-    launch(k, is_floating(k.in[0].dtype) ? kReduceSum : kMean,
+struct MeanSlot : PlannedSlot<MeanSlot> {
+  static ReducePlan plan(const Kernel& k) {
+    return {k.in[0], axes_of(k), TermOrder::free, States::small};
+  }
+  static void run_fused(const Kernel& k, const FusedNeighbours& after) {
+    launch(k, after, is_floating(k.in[0].dtype) ? kReduceSum : kMean,
            static_cast<double>(plan(k).terms()));
   }
 };
 
-struct SumLikeSlot {
+struct SumLikeSlot : PlannedSlot<SumLikeSlot> {
   static ReducePlan plan(const Kernel& k) {
-    return ReducePlan(k.in[0], ops::repeated_axes(k.in[0].shape, k.in[1].shape, k.op),
-                      TermOrder::free, States::small);
+    return {k.in[0], ops::repeated_axes(k.in[0].shape, k.in[1].shape, k.op), TermOrder::free,
+            States::small};
   }
-  static std::size_t workspace(const Kernel& k) { return plan(k).workspace(); }
-  static void run(const Kernel& k) {
-    if (Gpu* const gpu = gpu_of(k))
-      plan(k).launch(*gpu, k.op, kReduceSum, k.in[0].dtype, call_of(k, 1, false));
+  static void run_fused(const Kernel& k, const FusedNeighbours& after) {
+    launch(k, after, kReduceSum);
   }
 };
 
 /// The variance or its root.
 template <bool root>
-struct VarianceSlot : PlannedSlot<ops::VarianceAttributes::axes, TermOrder::free, States::large> {
-  static void run(const Kernel& k) {
-    launch(k, kVariance, k.attributes.number(ops::VarianceAttributes::correction), root);
+struct VarianceSlot : PlannedSlot<VarianceSlot<root>> {
+  static ReducePlan plan(const Kernel& k) {
+    return {k.in[0], axes_of(k, ops::VarianceAttributes::axes), TermOrder::free, States::large};
+  }
+  static void run_fused(const Kernel& k, const FusedNeighbours& after) {
+    VarianceSlot::launch(k, after, kVariance,
+                         k.attributes.number(ops::VarianceAttributes::correction), root);
   }
 };
 
-struct NormSlot : PlannedSlot<ops::VectorNormAttributes::axes, TermOrder::free, States::small> {
-  static void run(const Kernel& k) {
+struct NormSlot : PlannedSlot<NormSlot> {
+  static ReducePlan plan(const Kernel& k) {
+    return {k.in[0], axes_of(k, ops::VectorNormAttributes::axes), TermOrder::free, States::small};
+  }
+  static void run_fused(const Kernel& k, const FusedNeighbours& after) {
     const double order = k.attributes.number(ops::VectorNormAttributes::order);
     const ReduceKernels& kernel = order == 2           ? kNorm
                                   : !std::isinf(order) ? kPowerNorm
                                   : order > 0          ? kLargestNorm
                                                        : kSmallestNorm;
-    launch(k, kernel, order);
+    launch(k, after, kernel, order);
   }
 };
 

@@ -9,20 +9,20 @@ namespace {
 
 using ops::Kernel;
 
-TypedKernel along(const char* function) {
-  return {"tenure/kernels/cuda/softmax/softmax.cu",
-          function,
-          "SoftmaxArguments",
-          kGroupThreads,
-          {DType::float16, DType::bfloat16, DType::float32, DType::float64}};
+RowKernels along(const char* function) {
+  return RowKernels({"tenure/kernels/cuda/softmax/softmax.cu",
+                     function,
+                     "SoftmaxArguments",
+                     kGroupThreads,
+                     {DType::float16, DType::bfloat16, DType::float32, DType::float64}});
 }
-const TypedKernel kSoftmax = along("softmax");
-const TypedKernel kLogSoftmax = along("log_softmax");
-const TypedKernel kSoftmaxGradient = along("softmax_gradient");
-const TypedKernel kLogSoftmaxGradient = along("log_softmax_gradient");
+const RowKernels kSoftmax = along("softmax");
+const RowKernels kLogSoftmax = along("log_softmax");
+const RowKernels kSoftmaxGradient = along("softmax_gradient");
+const RowKernels kLogSoftmaxGradient = along("log_softmax_gradient");
 
 /// Of one input; of the gradients two.
-template <const TypedKernel& kernel>
+template <const RowKernels& kernels>
 struct SoftmaxSlot {
   static void run(const Kernel& k) {
     Gpu* const gpu = gpu_of(k);
@@ -40,15 +40,15 @@ struct SoftmaxSlot {
     if (axes.inner > 1) {
       arguments.groups = axes.groups(size_of(x.dtype), kHeldElements);
       arguments.form = axes.length <= kHeldElements * std::int64_t{arguments.groups.lanes}
-                           ? RowForm::singles
-                           : RowForm::looped;
+                           ? kSinglesRows
+                           : kLoopedRows;
     } else {
       const RowShape shape({&arguments.x, &arguments.y, &arguments.out}, {}, axes.length,
                            size_of(x.dtype));
       arguments.groups = shape.groups;
       arguments.form = shape.form;
     }
-    gpu->launch(k.op, kernel, x.dtype,
+    gpu->launch(k.op, kernels.of(arguments.form), x.dtype,
                 {.blocks = blocks_for(arguments.rows, arguments.groups), .threads = kGroupThreads},
                 arguments);
   }
@@ -57,10 +57,16 @@ struct SoftmaxSlot {
 }  // namespace
 
 Family softmax_family() {
-  return {{row<SoftmaxSlot<kSoftmax>>("softmax"), row<SoftmaxSlot<kLogSoftmax>>("log_softmax"),
-           row<SoftmaxSlot<kSoftmaxGradient>>("softmax_gradient"),
-           row<SoftmaxSlot<kLogSoftmaxGradient>>("log_softmax_gradient")},
-          {&kSoftmax, &kLogSoftmax, &kSoftmaxGradient, &kLogSoftmaxGradient}};
+  Family family{
+      {row<SoftmaxSlot<kSoftmax>>("softmax"), row<SoftmaxSlot<kLogSoftmax>>("log_softmax"),
+       row<SoftmaxSlot<kSoftmaxGradient>>("softmax_gradient"),
+       row<SoftmaxSlot<kLogSoftmaxGradient>>("log_softmax_gradient")},
+      {}};
+  for (const RowKernels* const each :
+       {&kSoftmax, &kLogSoftmax, &kSoftmaxGradient, &kLogSoftmaxGradient}) {
+    each->add_to(family.kernels);
+  }
+  return family;
 }
 
 }  // namespace tenure::kernels::cuda
