@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,10 +48,7 @@ std::vector<Tensor> attention_and_gradients(const std::vector<Tensor>& made, con
   return results;
 }
 
-class TiledAttention : public testing::TestWithParam<DType> {};
-
-TEST_P(TiledAttention, HasTheResultsOfTheCpu) {
-  const DType type = GetParam();
+void expect_results_of_cpu(DType type, Device device) {
   const double tolerance = type == DType::bfloat16 ? 0.02 : type == DType::float16 ? 2e-3 : 4e-6;
   Generator generator(5);
   for (const AttentionCase& c :
@@ -73,7 +71,7 @@ TEST_P(TiledAttention, HasTheResultsOfTheCpu) {
       for (const Tensor& x : made) operands.push_back(there(x));
       return attention_and_gradients(operands, mask.defined() ? there(mask) : Tensor(), c);
     };
-    const auto to_gpu = [](const Tensor& x) { return copy_to(x, emulated_gpu()); };
+    const auto to_gpu = [&](const Tensor& x) { return copy_to(x, device); };
     const auto widened = [](const Tensor& x) {
       return x.dtype() == DType::boolean ? x : cast(x, DType::float64);
     };
@@ -92,9 +90,26 @@ TEST_P(TiledAttention, HasTheResultsOfTheCpu) {
   }
 }
 
+class TiledAttention : public testing::TestWithParam<DType> {};
+
+TEST_P(TiledAttention, HasTheResultsOfTheCpu) { expect_results_of_cpu(GetParam(), emulated_gpu()); }
+
 INSTANTIATE_TEST_SUITE_P(Types, TiledAttention,
                          testing::Values(DType::bfloat16, DType::float16, DType::float32),
                          [](const auto& info) { return std::string(name_of(info.param)); });
+
+/// Only GPUs of one generation have products of four warps.
+TEST(OtherAttention, HasTheResultsOfTheCpuOnANewerGpu) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        setenv("TENURE_EMULATED_CAPABILITY", "12", 1);
+        test::use_emulated_cuda();
+        expect_results_of_cpu(DType::bfloat16, cuda(0));
+        std::exit(testing::Test::HasFailure() ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
+}
 
 }  // namespace
 }  // namespace tenure

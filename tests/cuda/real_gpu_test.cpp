@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/nn/attention.h"
 #include "tenure/tenure.h"
 #include "tests/support/same_bits.h"
 
@@ -64,6 +66,39 @@ TEST_F(RealGpu, MultipliesMatricesInPieces) {
           << c.m << ' ' << c.n << ' ' << c.k << ' ' << c.b_is_transposed;
       test::expect_same_bits(matmul(there(a, c.a_is_transposed), there(b, c.b_is_transposed)),
                              made);
+    }
+  }
+}
+
+/// Tensor cores read tiles as only they do; there are enough to go around all stages.
+TEST_F(RealGpu, AttendsByTensorCores) {
+  seed(4);
+  for (const DType type : {bfloat16, float16}) {
+    for (const std::int64_t width : {64, 40, 128}) {
+      for (const bool causal : {true, false}) {
+        const auto make = [&](std::int64_t length) {
+          return cast(normal({2, length, 3, width}), type);
+        };
+        const std::vector<Tensor> made{make(300), make(500), make(500), make(300)};
+        const auto run = [&](const auto& there) {
+          std::vector<Tensor> x;
+          for (const Tensor& one : made) x.push_back(transpose(there(one), 1, 2));
+          std::vector<Tensor> results = ops::run_many_now(
+              ops::attention_gradient_record(), std::vector<Operand>(x.begin(), x.end()),
+              ops::Attributes(causal, false, 0.0), Site::current());
+          results.push_back(attention(x[0], x[1], x[2], {.causal = causal}));
+          return results;
+        };
+        const auto on_gpu = [&] { return run([&](const Tensor& x) { return x.to(device_); }); };
+        const std::vector<Tensor> got = on_gpu();
+        const std::vector<Tensor> again = on_gpu();
+        const std::vector<Tensor> expected = run([](const Tensor& x) { return cast(x, float32); });
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          EXPECT_LT(difference(got[i], expected[i]), type == bfloat16 ? 0.01 : 1.5e-3)
+              << i << ' ' << width << ' ' << causal;
+          test::expect_same_bits(again[i].to(cpu), got[i].to(cpu));
+        }
+      }
     }
   }
 }

@@ -37,6 +37,17 @@ const std::uint64_t* emulated_warp_exchange(unsigned mask, std::uint64_t value);
 void emulated_begin_copy(void* to, const void* from, unsigned bytes, unsigned room);
 void emulated_end_copies();
 void emulated_wait_for_copies(unsigned others);
+struct EmulatedProducts {
+  void (*make)(const EmulatedProducts&);  ///< nullptr: the end of a group
+  float* sums;
+  bool is_sum;
+  unsigned own_left[4];
+  std::uint64_t left;
+  std::uint64_t right;
+};
+void emulated_begin_products(const EmulatedProducts& products);
+void emulated_end_products();
+void emulated_wait_for_products(unsigned others);
 [[noreturn]] void emulated_fault(const char* what);
 void emulated_switch(void** save, void* to);
 }
@@ -104,6 +115,8 @@ struct Fiber {
   const void* where = nullptr;  ///< it waits
   std::deque<LateCopy> copies{};
   unsigned groups = 0;  ///< of them that have an end
+  std::deque<EmulatedProducts> products{};
+  unsigned product_groups = 0;
 };
 
 struct Warp {
@@ -192,6 +205,8 @@ class Cluster {
     fiber.state = Fiber::State::ready;
     fiber.copies.clear();
     fiber.groups = 0;
+    fiber.products.clear();
+    fiber.product_groups = 0;
     // As emulated_switch leaves it: registers, then where to return to.
     auto* top = reinterpret_cast<std::uint64_t*>(static_cast<char*>(fiber.stack) + kStackBytes);
     *--top = 0;  // a function finds its stack 8 bytes off
@@ -335,12 +350,15 @@ const StaticShared& static_shared_of(EmulatedKernel kernel) {
 
 void run_grid(EmulatedKernel kernel, const void* arguments, const Command& launch) {
   const StaticShared& static_shared = static_shared_of(kernel);
-  const std::size_t room = (launch.shared_bytes + 31) / 16 * 16;  // of a block
-  std::vector<char> shared(room * launch.cluster + 16);
+  constexpr std::size_t kMultiple = 1024;
+  // Of a block, with something behind it that is nobody's.
+  const std::size_t room = (launch.shared_bytes + kMultiple) / kMultiple * kMultiple;
+  std::vector<char> shared(room * launch.cluster + kMultiple);
   const auto at = reinterpret_cast<std::uintptr_t>(shared.data());
   std::vector<void*> shared_of_blocks;
   for (unsigned i = 0; i < launch.cluster; ++i) {
-    shared_of_blocks.push_back(reinterpret_cast<void*>((at + 15) / 16 * 16 + i * room));
+    shared_of_blocks.push_back(
+        reinterpret_cast<void*>((at + kMultiple - 1) / kMultiple * kMultiple + i * room));
   }
   emulated_cluster_size = launch.cluster;
   emulated_grid_size = {launch.blocks[0], launch.blocks[1], launch.blocks[2]};
@@ -403,6 +421,29 @@ void emulated_wait_for_copies(unsigned others) {
     }
     std::memset(copy.to, 0, copy.room);
     if (copy.bytes != 0) std::memcpy(copy.to, copy.from, copy.bytes);
+  }
+}
+
+void emulated_begin_products(const EmulatedProducts& products) {
+  tenure::test::cluster().current().products.push_back(products);
+}
+
+void emulated_end_products() {
+  tenure::test::Fiber& fiber = tenure::test::cluster().current();
+  fiber.products.push_back({});
+  ++fiber.product_groups;
+}
+
+void emulated_wait_for_products(unsigned others) {
+  tenure::test::Fiber& fiber = tenure::test::cluster().current();
+  while (fiber.product_groups > others) {
+    const EmulatedProducts products = fiber.products.front();
+    fiber.products.pop_front();
+    if (products.make == nullptr) {
+      --fiber.product_groups;
+    } else {
+      products.make(products);
+    }
   }
 }
 

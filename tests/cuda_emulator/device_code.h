@@ -58,6 +58,19 @@ const std::uint64_t* emulated_warp_exchange(unsigned mask, std::uint64_t value);
 void emulated_begin_copy(void* to, const void* from, unsigned bytes, unsigned room);
 void emulated_end_copies();
 void emulated_wait_for_copies(unsigned others);
+/// Products that a thread begins are made as late as can be, too, when it waits for their group;
+/// all lanes of the warp wait for the same.
+struct EmulatedProducts {
+  void (*make)(const EmulatedProducts&);
+  float* sums;
+  bool is_sum;
+  unsigned own_left[4];
+  std::uint64_t left;
+  std::uint64_t right;
+};
+void emulated_begin_products(const EmulatedProducts& products);
+void emulated_end_products();
+void emulated_wait_for_products(unsigned others);
 /// Ends the process.
 [[noreturn]] void emulated_fault(const char* what);
 }
@@ -200,3 +213,4 @@ struct float4 {
 
 #include "tests/cuda_emulator/cluster.h"
 #include "tests/cuda_emulator/mma.h"
+#include "tests/cuda_emulator/wgmma.h"

@@ -62,7 +62,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n, const char* const* 
   for (int i = 0; i < n; ++i) {
     const std::string_view option = options[i];
     if (option == "--gpu-architecture=compute_90") program->is_text = true;
-    is_known |= program->is_text || option == "--gpu-architecture=sm_90";
+    is_known |= program->is_text || option == "--gpu-architecture=sm_90a";
   }
   if (!is_known) return NVRTC_ERROR_INVALID_OPTION;
   std::string folder = (std::filesystem::temp_directory_path() / "tenure-gpu-XXXXXX").string();

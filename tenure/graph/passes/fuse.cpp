@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tenure/graph/passes/ancestry.h"
+#include "tenure/graph/passes/unit.h"
 #include "tenure/ops/core/backend.h"
 
 namespace tenure::graph {

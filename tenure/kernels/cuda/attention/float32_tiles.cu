@@ -15,18 +15,20 @@ inline void attend_by_tiles(const AttentionArguments& a) {
   Pack4* const room = q_tile + tiles.rows() * kSize / 4;
   Pack4* const going_by = room + tiles.rows() * tiles.across / 4;
   const Sight sight(a);
-  const OwnBlock block(sight.n, tiles.rows(), true);
+  const OwnBlock block(a, sight.n, tiles.rows(), true);
   const TileSources<float> head(a, block.head);
-  const auto begin_keys = [&](int key, int stage) {
+  TileWalk<tiles, tiles.across, float> next_keys(head.k, 0);
+  TileWalk<tiles, tiles.across, float> next_values(head.v, 0);
+  const auto begin_keys = [&](int, int stage) {
     Pack4* const at = going_by + 2 * stage * kTile;
-    begin_tile<kSize, tiles.across, tiles.threads()>(at, head.k, key);
-    begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, head.v, key);
+    next_keys.begin(at);
+    next_values.begin(at + kTile);
   };
   const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, head.q, block.row);
+  begin_tile<tiles, tiles.rows()>(q_tile, head.q, block.row);
   OwnWeights<tiles> running;
   float sums[Part::kRows][4] = {};
-  for_each_tile<tiles.across, tiles.stages>(0, seen, begin_keys, [&](int key, int stage) {
+  for_each_tile<tiles>(0, seen, begin_keys, [&](int key, int stage) {
     const Pack4* const keys = going_by + 2 * stage * kTile;
     float scores[Part::kRows][Part::kColumns];
     multiply_rows<tiles>(scores, q_tile, keys);
@@ -65,22 +67,24 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
   Pack4* const slopes_room = weights_room + kRoom;
   Pack4* const going_by = slopes_room + kRoom;
   const Sight sight(a);
-  const OwnBlock block(sight.n, tiles.rows(), true);
+  const OwnBlock block(a, sight.n, tiles.rows(), true);
   const TileSources<float> head(a, block.head);
-  const auto begin_keys = [&](int key, int stage) {
+  TileWalk<tiles, tiles.across, float> next_keys(head.k, 0);
+  TileWalk<tiles, tiles.across, float> next_values(head.v, 0);
+  const auto begin_keys = [&](int, int stage) {
     Pack4* const at = going_by + 2 * stage * kTile;
-    begin_tile<kSize, tiles.across, tiles.threads()>(at, head.k, key);
-    begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, head.v, key);
+    next_keys.begin(at);
+    next_values.begin(at + kTile);
   };
   const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, head.q, block.row);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(gradient_tile, head.gradient, block.row);
+  begin_tile<tiles, tiles.rows()>(q_tile, head.q, block.row);
+  begin_tile<tiles, tiles.rows()>(gradient_tile, head.gradient, block.row);
   OwnWeights<tiles> running;
   float by_slope[Part::kRows][4] = {};
   float by_weight[Part::kRows][4] = {};
   float slope[Part::kRows] = {};  // this thread's part of the sum
   float guess[Part::kRows] = {};
-  for_each_tile<tiles.across, tiles.stages>(0, seen, begin_keys, [&](int key, int stage) {
+  for_each_tile<tiles>(0, seen, begin_keys, [&](int key, int stage) {
     const Pack4* const keys = going_by + 2 * stage * kTile;
     float weights[Part::kRows][Part::kColumns];
     multiply_rows<tiles>(weights, q_tile, keys);
@@ -151,21 +155,24 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
   Pack4* const going_by = slopes_room + kRoom;
   auto* const facts = reinterpret_cast<float*>(going_by + 2 * tiles.stages * kTile);
   const Sight sight(a);
-  const OwnBlock block(sight.m, tiles.rows(), false);
+  const OwnBlock block(a, sight.m, tiles.rows(), false);
   const TileSources<float> head(a, block.head);
-  const auto begin_queries = [&](int query, int stage) {
-    Pack4* const at = going_by + 2 * stage * kTile;
-    begin_tile<kSize, kAcross, tiles.threads()>(at, head.q, query);
-    begin_tile<kSize, kAcross, tiles.threads()>(at + kTile, head.gradient, query);
-    begin_facts<3, kAcross, tiles.threads()>(facts + 3 * kAcross * stage, a, block.head, query);
-  };
   const int begin = max(0, block.row - sight.reach);  // the first that sees a key of this block
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(k_tile, head.k, block.row);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(v_tile, head.v, block.row);
+  TileWalk<tiles, kAcross, float> next_queries(head.q, begin);
+  TileWalk<tiles, kAcross, float> next_gradients(head.gradient, begin);
+  FactsWalk<3, kAcross, tiles.threads()> next_facts(a, block.head, begin);
+  const auto begin_queries = [&](int, int stage) {
+    Pack4* const at = going_by + 2 * stage * kTile;
+    next_queries.begin(at);
+    next_gradients.begin(at + kTile);
+    next_facts.begin(facts + 3 * kAcross * stage);
+  };
+  begin_tile<tiles, tiles.rows()>(k_tile, head.k, block.row);
+  begin_tile<tiles, tiles.rows()>(v_tile, head.v, block.row);
   const Part own;
   float of_keys[Part::kRows][4] = {};
   float of_values[Part::kRows][4] = {};
-  for_each_tile<kAcross, tiles.stages>(begin, sight.n, begin_queries, [&](int query, int stage) {
+  for_each_tile<tiles>(begin, sight.n, begin_queries, [&](int query, int stage) {
     const Pack4* const queries = going_by + 2 * stage * kTile;
     const float* const own_facts = facts + 3 * kAcross * stage + own.place;
     float weights[Part::kRows][Part::kColumns];

@@ -9,37 +9,43 @@ namespace tenure::kernels::cuda {
 
 template <class T, AttentionTiles tiles>
 inline void attend_by_tiles(const AttentionArguments& a) {
+  using Products = ProductsOf<T, tiles>;
   constexpr int kSize = tiles.size;
-  constexpr int kM = tiles.rows_of_warp / 16;
+  constexpr int kM = Products::kM;
   constexpr int kTile = tiles.across * kSize / TilePack<T>::kSize;
   TENURE_SHARED(TilePack<T>, q_tile);
   TilePack<T>* const going_by = q_tile + tiles.rows() * kSize / TilePack<T>::kSize;
   const Sight sight(a);
-  const OwnBlock block(sight.n, tiles.rows(), true);
+  const OwnBlock block(a, sight.n, tiles.rows(), true);
   const TileSources<T> head(a, block.head);
-  const auto begin_keys = [&](int key, int stage) {
+  TileWalk<tiles, tiles.across, T> next_keys(head.k, 0);
+  TileWalk<tiles, tiles.across, T> next_values(head.v, 0);
+  const auto begin_keys = [&](int, int stage) {
     TilePack<T>* const at = going_by + 2 * stage * kTile;
-    begin_tile<kSize, tiles.across, tiles.threads()>(at, head.k, key);
-    begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, head.v, key);
+    next_keys.begin(at);
+    next_values.begin(at + kTile);
   };
   const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
-  const int own_row = warp_of() * tiles.rows_of_warp;
-  const int row = block.row + own_row;
-  const int seen_here = sight.keys_seen(row + tiles.rows_of_warp - 1);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, head.q, block.row);
+  const int row = block.row + warp_of() * tiles.rows_of_warp;
+  const int seen_here = sight.keys_seen(block.row + Products::first_row() + Products::kRows - 1);
+  begin_tile<tiles, tiles.rows()>(q_tile, head.q, block.row);
   WarpsWeights<T, kM> running(exponent_of(a));
   float sums[kM][kSize / 8][4] = {};
-  for_each_tile<tiles.across, tiles.stages>(0, seen, begin_keys, [&](int key, int stage) {
+  const typename Products::Kept queries(q_tile);
+  for_each_tile<tiles>(0, seen, begin_keys, [&](int key, int stage) {
     if (key >= seen_here) return;
     const TilePack<T>* const keys = going_by + 2 * stage * kTile;
     float scores[kM][tiles.across / 8][4];
-    multiply_rows<kSize>(scores, q_tile, own_row, keys);
+    Products::begin_rows(scores, queries, keys);
+    Products::template wait<0>(scores, sums);
     if (a.mask_kind != 0 || key + tiles.across > sight.keys_seen(row)) {
       hide_unseen<false>(a, sight, head.places.of[4], row, key, scores);
     }
     running.take(scores, [&](int i, int h, float scale) { scale_rows(sums, i, h, scale); });
-    add_weighted<kSize>(sums, scores, keys + kTile);
+    Products::begin_weighted(sums, scores, keys + kTile);
+    if constexpr (tiles.late == 0) Products::template wait<0>(sums);
   });
+  Products::template wait<0>(sums);
   float share[kM][2];
   for (int i = 0; i < kM; ++i) {
     for (int h = 0; h < 2; ++h) {
@@ -61,6 +67,7 @@ inline void attend_by_tiles(const AttentionArguments& a) {
 
 template <class T, AttentionTiles tiles>
 inline void query_gradient_by_tiles(const AttentionArguments& a) {
+  using Products = ProductsOf<T, tiles>;
   constexpr int kSize = tiles.size;
   constexpr int kKept = tiles.rows() * kSize / TilePack<T>::kSize;
   constexpr int kTile = tiles.across * kSize / TilePack<T>::kSize;
@@ -69,29 +76,35 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
   TilePack<T>* const gradient_tile = q_tile + kKept;
   TilePack<T>* const going_by = gradient_tile + kKept;
   const Sight sight(a);
-  const OwnBlock block(sight.n, tiles.rows(), true);
+  const OwnBlock block(a, sight.n, tiles.rows(), true);
   const TileSources<T> head(a, block.head);
-  const auto begin_keys = [&](int key, int stage) {
+  TileWalk<tiles, tiles.across, T> next_keys(head.k, 0);
+  TileWalk<tiles, tiles.across, T> next_values(head.v, 0);
+  const auto begin_keys = [&](int, int stage) {
     TilePack<T>* const at = going_by + 2 * stage * kTile;
-    begin_tile<kSize, tiles.across, tiles.threads()>(at, head.k, key);
-    begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, head.v, key);
+    next_keys.begin(at);
+    next_values.begin(at + kTile);
   };
   const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
-  const int own_row = warp_of() * tiles.rows_of_warp;
-  const int row = block.row + own_row;
-  const int seen_here = sight.keys_seen(row + tiles.rows_of_warp - 1);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, head.q, block.row);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(gradient_tile, head.gradient, block.row);
+  const int row = block.row + warp_of() * tiles.rows_of_warp;
+  const int seen_here = sight.keys_seen(block.row + Products::first_row() + Products::kRows - 1);
+  begin_tile<tiles, tiles.rows()>(q_tile, head.q, block.row);
+  begin_tile<tiles, tiles.rows()>(gradient_tile, head.gradient, block.row);
   WarpsWeights<T, 1> running(exponent_of(a));
   float by_slope[1][kSize / 8][4] = {};
   float by_weight[1][kSize / 8][4] = {};
   float slope[2] = {};  // this lane's part of the sum
   float guess[2] = {};
-  for_each_tile<tiles.across, tiles.stages>(0, seen, begin_keys, [&](int key, int stage) {
+  const typename Products::Kept queries(q_tile);
+  const typename Products::Kept gradients(gradient_tile);
+  for_each_tile<tiles>(0, seen, begin_keys, [&](int key, int stage) {
     if (key >= seen_here) return;
     const TilePack<T>* const keys = going_by + 2 * stage * kTile;
     float weights[1][tiles.across / 8][4];
-    multiply_rows<kSize>(weights, q_tile, own_row, keys);
+    float slopes[1][tiles.across / 8][4];
+    Products::begin_rows(weights, queries, keys);
+    Products::begin_rows(slopes, gradients, keys + kTile);
+    Products::template wait<1>(weights);
     if (a.mask_kind != 0 || key + tiles.across > sight.keys_seen(row)) {
       hide_unseen<false>(a, sight, head.places.of[4], row, key, weights);
     }
@@ -100,8 +113,7 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
       scale_rows(by_weight, i, h, scale);
       slope[h] *= scale;
     });
-    float slopes[1][tiles.across / 8][4];
-    multiply_rows<kSize>(slopes, gradient_tile, own_row, keys + kTile);
+    Products::template wait<0>(slopes);
 #pragma unroll
     for (int j = 0; j < tiles.across / 8; ++j) {
 #pragma unroll
@@ -124,6 +136,7 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
         guess[h] = mean;
       }
     }
+    Products::begin_weighted(by_weight, weights, keys);
 #pragma unroll
     for (int j = 0; j < tiles.across / 8; ++j) {
 #pragma unroll
@@ -131,8 +144,8 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
         slopes[0][j][k] = (slopes[0][j][k] - guess[k / 2]) * weights[0][j][k];
       }
     }
-    add_weighted<kSize>(by_slope, slopes, keys);
-    add_weighted<kSize>(by_weight, weights, keys);
+    Products::begin_weighted(by_slope, slopes, keys);
+    Products::template wait<0>(by_weight, by_slope);
   });
   float share[2];
   float correction[2];
@@ -168,6 +181,7 @@ struct alignas(8) FactPair {
 /// The gradients by k and v: rows that are kept are keys, and tiles of queries go by.
 template <class T, AttentionTiles tiles>
 inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
+  using Products = ProductsOf<T, tiles>;
   constexpr int kSize = tiles.size;
   constexpr int kAcross = tiles.across;
   constexpr int kKept = tiles.rows() * kSize / TilePack<T>::kSize;
@@ -178,29 +192,37 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
   TilePack<T>* const going_by = v_tile + kKept;
   auto* const facts = reinterpret_cast<float*>(going_by + 2 * tiles.stages * kTile);
   const Sight sight(a);
-  const OwnBlock block(sight.m, tiles.rows(), false);
+  const OwnBlock block(a, sight.m, tiles.rows(), false);
   const TileSources<T> head(a, block.head);
-  const auto begin_queries = [&](int query, int stage) {
-    TilePack<T>* const at = going_by + 2 * stage * kTile;
-    begin_tile<kSize, kAcross, tiles.threads()>(at, head.q, query);
-    begin_tile<kSize, kAcross, tiles.threads()>(at + kTile, head.gradient, query);
-    begin_facts<2, kAcross, tiles.threads()>(facts + 2 * kAcross * stage, a, block.head, query);
-  };
-  const int own_row = warp_of() * tiles.rows_of_warp;
-  const int row = block.row + own_row;
   const int begin = max(0, block.row - sight.reach);  // the first that sees a key of this block
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(k_tile, head.k, block.row);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(v_tile, head.v, block.row);
+  TileWalk<tiles, kAcross, T> next_queries(head.q, begin);
+  TileWalk<tiles, kAcross, T> next_gradients(head.gradient, begin);
+  FactsWalk<2, kAcross, tiles.threads()> next_facts(a, block.head, begin);
+  const auto begin_queries = [&](int, int stage) {
+    TilePack<T>* const at = going_by + 2 * stage * kTile;
+    next_queries.begin(at);
+    next_gradients.begin(at + kTile);
+    next_facts.begin(facts + 2 * kAcross * stage);
+  };
+  const int row = block.row + warp_of() * tiles.rows_of_warp;
+  const int first_row = block.row + Products::first_row();
+  begin_tile<tiles, tiles.rows()>(k_tile, head.k, block.row);
+  begin_tile<tiles, tiles.rows()>(v_tile, head.v, block.row);
   const float factor = exponent_of(a);
   float of_keys[1][kSize / 8][4] = {};
   float of_values[1][kSize / 8][4] = {};
-  for_each_tile<kAcross, tiles.stages>(begin, sight.n, begin_queries, [&](int query, int stage) {
-    if (sight.keys_seen(query + kAcross - 1) <= row) return;
+  const typename Products::Kept keys(k_tile);
+  const typename Products::Kept values(v_tile);
+  for_each_tile<tiles>(begin, sight.n, begin_queries, [&](int query, int stage) {
+    if (sight.keys_seen(query + kAcross - 1) <= first_row) return;
     const TilePack<T>* const queries = going_by + 2 * stage * kTile;
     const auto* const own_facts =
         reinterpret_cast<const FactPair*>(facts + 2 * kAcross * stage) + lane_of() % 4;
     float weights[1][kAcross / 8][4];
-    multiply_rows<kSize>(weights, k_tile, own_row, queries);
+    float slopes[1][kAcross / 8][4];
+    Products::begin_rows(weights, keys, queries);
+    Products::begin_rows(slopes, values, queries + kTile);
+    Products::template wait<1>(weights);
     if (a.mask_kind != 0 || query + kAcross > sight.n ||
         row + tiles.rows_of_warp > sight.keys_seen(query)) {
       hide_unseen<true>(a, sight, head.places.of[4], query, row, weights);
@@ -213,9 +235,8 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
             fast_exp2(std::fma(weights[0][j][k], factor, -own_facts[4 * j].of[k % 2]));
       }
     }
-    float slopes[1][kAcross / 8][4];
-    multiply_rows<kSize>(slopes, v_tile, own_row, queries + kTile);
-    add_weighted<kSize>(of_values, weights, queries + kTile);
+    Products::begin_weighted(of_values, weights, queries + kTile);
+    Products::template wait<1>(slopes);
 #pragma unroll
     for (int j = 0; j < kAcross / 8; ++j) {
 #pragma unroll
@@ -224,7 +245,8 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
             (slopes[0][j][k] - own_facts[(kAcross + 8 * j) / 2].of[k % 2]) * weights[0][j][k];
       }
     }
-    add_weighted<kSize>(of_keys, slopes, queries);
+    Products::begin_weighted(of_keys, slopes, queries);
+    Products::template wait<0>(of_values, of_keys);
   });
   const auto scale = static_cast<float>(a.scale);
   store_rows<T>(a.out, block.head, row, sight.m, a.d, of_keys,
@@ -258,6 +280,33 @@ inline void key_value_gradient_64(const AttentionArguments& a) {
 template <class T>
 inline void key_value_gradient_128(const AttentionArguments& a) {
   key_value_gradient_by_tiles<T, kGradient128>(a);
+}
+
+// By groups of warps.
+
+template <class T>
+inline void attend_by_groups_64(const AttentionArguments& a) {
+  attend_by_tiles<T, kGroupsAttend64>(a);
+}
+template <class T>
+inline void query_gradient_by_groups_64(const AttentionArguments& a) {
+  query_gradient_by_tiles<T, kGroupsGradient64>(a);
+}
+template <class T>
+inline void key_value_gradient_by_groups_64(const AttentionArguments& a) {
+  key_value_gradient_by_tiles<T, kGroupsGradient64>(a);
+}
+template <class T>
+inline void attend_by_groups_128(const AttentionArguments& a) {
+  attend_by_tiles<T, kGroupsAttend128>(a);
+}
+template <class T>
+inline void query_gradient_by_groups_128(const AttentionArguments& a) {
+  query_gradient_by_tiles<T, kGroupsGradient128>(a);
+}
+template <class T>
+inline void key_value_gradient_by_groups_128(const AttentionArguments& a) {
+  key_value_gradient_by_tiles<T, kGroupsGradient128>(a);
 }
 
 }  // namespace tenure::kernels::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace tenure::kernels::cuda {
@@ -53,6 +54,21 @@ const TiledKernels kUpTo128{kAttend128,
                             narrow_kernel("attend_128", kAttend128),
                             narrow_kernel("query_gradient_128", kGradient128),
                             narrow_kernel("key_value_gradient_128", kGradient128)};
+const TiledKernels kByGroups128{
+    kGroupsAttend128,
+    kGroupsGradient128,
+    0,
+    2,
+    narrow_kernel("attend_by_groups_128", kGroupsAttend128),
+    narrow_kernel("query_gradient_by_groups_128", kGroupsGradient128),
+    narrow_kernel("key_value_gradient_by_groups_128", kGroupsGradient128)};
+const TiledKernels kByGroups64{kGroupsAttend64,
+                               kGroupsGradient64,
+                               0,
+                               2,
+                               narrow_kernel("attend_by_groups_64", kGroupsAttend64),
+                               narrow_kernel("query_gradient_by_groups_64", kGroupsGradient64),
+                               narrow_kernel("key_value_gradient_by_groups_64", kGroupsGradient64)};
 const TiledKernels kOfMany{kFloat32Many,
                            kFloat32Many,
                            1,
@@ -85,8 +101,10 @@ const TiledKernels* tiled_kernels(const Gpu& gpu, const AttentionArguments& a, D
   using Scale = std::numeric_limits<float>;
   const bool is_usual = a.scale >= Scale::min() && a.scale <= Scale::max() && a.mask_kind != 2;
   if (!is_narrow_float(type) || !is_usual) return nullptr;
-  if (columns <= kUpTo64.tiles.size) return &kUpTo64;
-  return columns <= kUpTo128.tiles.size ? &kUpTo128 : nullptr;
+  const bool by_groups = gpu.facts().architecture == 90;
+  if (columns <= kUpTo64.tiles.size) return by_groups ? &kByGroups64 : &kUpTo64;
+  if (columns > kUpTo128.tiles.size) return nullptr;
+  return by_groups ? &kByGroups128 : &kUpTo128;
 }
 
 /// Whether every row is at a multiple of 16 bytes, in every head.
@@ -97,9 +115,30 @@ bool in_packs(const View& matrix) {
   for (int i = 0; i + 1 < matrix.strides.size(); ++i) is_even &= matrix.strides[i] % each == 0;
   return is_even;
 }
-bool in_packs(const Kernel& k, std::size_t matrices) {
-  return std::all_of(k.in.begin(), k.in.begin() + static_cast<std::ptrdiff_t>(matrices),
-                     [](const View& matrix) { return in_packs(matrix); });
+/// Whether the rows of a head begin less than 2 GiB behind the first.
+bool is_near(const View& matrix) {
+  const int rank = matrix.shape.size();
+  const auto most = std::int64_t{1} << 31;
+  const std::int64_t row = matrix.strides[rank - 2];
+  return row >= 0 && row < most &&
+         row * matrix.shape[rank - 2] < most / static_cast<std::int64_t>(size_of(matrix.dtype));
+}
+/// As AttentionArguments has it, of the first inputs of a kernel.
+std::int64_t in_packs(const Kernel& k, std::size_t matrices) {
+  const std::span<const View> all = k.in.first(matrices);
+  if (!std::ranges::all_of(all, [](const View& matrix) { return in_packs(matrix); })) return 0;
+  return std::ranges::all_of(all, is_near) ? 2 : 1;
+}
+
+/// Blocks of a head read the same, and are neighbours where all have as much work. Where they have
+/// not, those of the most work of some heads are: of as many as the cache has room for, or fewer.
+std::int64_t heads_together(const AttentionArguments& a, DType type) {
+  constexpr std::int64_t kCached = std::int64_t{32} << 20;
+  if (a.causal == 0) return 1;
+  const std::int64_t bytes = a.m * (a.d + a.e) * static_cast<std::int64_t>(size_of(type));
+  const std::int64_t most = std::max<std::int64_t>(1, kCached / std::max<std::int64_t>(1, bytes));
+  const std::int64_t turns = std::max<std::int64_t>(1, (a.heads.count + most - 1) / most);
+  return (a.heads.count + turns - 1) / turns;
 }
 
 Grid tiled_grid(const AttentionArguments& a, std::int64_t rows, const AttentionTiles& tiles,
@@ -117,6 +156,7 @@ bool attend_by_tiles(Gpu& gpu, const Kernel& k, AttentionArguments a) {
   const TiledKernels* const kernels = tiled_kernels(gpu, a, type);
   if (kernels == nullptr) return false;
   a.in_packs = in_packs(k, 3);
+  a.heads_together = heads_together(a, type);
   a.out = k.out[0].data;
   const int bytes = kernels->tiles.bytes(1, static_cast<int>(size_of(type)), kernels->rooms, 0);
   gpu.launch(k.op, kernels->attend, type, tiled_grid(a, a.n, kernels->tiles, bytes), a);
@@ -128,6 +168,7 @@ bool attention_gradient_by_tiles(Gpu& gpu, const Kernel& k, AttentionArguments a
   const TiledKernels* const kernels = tiled_kernels(gpu, a, type);
   if (kernels == nullptr) return false;
   a.in_packs = in_packs(k, 4);
+  a.heads_together = heads_together(a, type);
   const auto grid = [&](std::int64_t rows, int facts) {
     const AttentionTiles& tiles = kernels->gradient_tiles;
     return tiled_grid(a, rows, tiles,
@@ -147,7 +188,8 @@ bool attention_gradient_by_tiles(Gpu& gpu, const Kernel& k, AttentionArguments a
 
 std::vector<const TypedKernel*> kernels_of_tiles() {
   std::vector<const TypedKernel*> all;
-  for (const TiledKernels* const kernels : {&kUpTo64, &kUpTo128, &kOfMany, &kOfFew}) {
+  for (const TiledKernels* const kernels :
+       {&kUpTo64, &kUpTo128, &kByGroups64, &kByGroups128, &kOfMany, &kOfFew}) {
     all.insert(all.end(),
                {&kernels->attend, &kernels->query_gradient, &kernels->key_value_gradient});
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tenure/kernels/cuda/attention/head.cuh"
-#include "tenure/kernels/cuda/device/mma.cuh"
+#include "tenure/kernels/cuda/device/wgmma.cuh"
 
 // Note: tiles
 //
@@ -49,6 +49,7 @@ struct TileSource {
   int rows;
   int columns;
   bool in_packs;
+  bool is_near;
 
   TileSource(const AttentionArguments& a, const AttentionMatrix& matrix, std::int64_t place,
              std::int64_t row_count, std::int64_t column_count)
@@ -57,7 +58,8 @@ struct TileSource {
         column(matrix.column),
         rows(static_cast<int>(row_count)),
         columns(static_cast<int>(column_count)),
-        in_packs(a.in_packs != 0) {}
+        in_packs(a.in_packs != 0),
+        is_near(a.in_packs == 2) {}
 };
 
 /// The matrices of a head.
@@ -74,40 +76,76 @@ struct TileSources {
         gradient(a, a.gradient, places.of[3], a.n, a.e) {}
 };
 
-/// Begins to copy `rows` rows of a matrix, from `row` on. It is done after wait_for_copies() and a
-/// barrier.
-template <int size, int rows, int threads, class T>
-inline void begin_tile(TilePack<T>* tile, const TileSource<T>& x, int row) {
-  constexpr int kEach = TilePack<T>::kSize;
-  constexpr int kPacks = size / kEach;
-  constexpr int kStep = threads / kPacks;
-  static_assert(threads % kPacks == 0 && rows % kStep == 0 && kStep % 8 == 0);
-  const int pack = static_cast<int>(threadIdx.x) % kPacks;
-  const int first = static_cast<int>(threadIdx.x) / kPacks;
-  const int left = x.columns - pack * kEach;
-  const int own = left < 0 ? 0 : left < kEach ? left : kEach;
-  const T* from = x.data + (row + first) * x.row + pack * kEach * x.column;
-  TilePack<T>* to = &tile[pack_place<T, size>(first, pack)];
-  if (x.in_packs && x.columns == size && row + rows <= x.rows) {
+/// Tiles of `rows` rows of a matrix, one after another.
+template <AttentionTiles tiles, int rows, class T>
+struct TileWalk {
+  static constexpr int kEach = TilePack<T>::kSize;
+  static constexpr int kPacks = tiles.part() / kEach;
+  static constexpr int kStep = tiles.threads() / kPacks;
+  static_assert(tiles.threads() % kPacks == 0 && rows % kStep == 0 && kStep % 8 == 0);
+
+  const TileSource<T>& x;
+  int pack = static_cast<int>(threadIdx.x) % kPacks;  ///< this thread's, and its first row
+  int first = static_cast<int>(threadIdx.x) / kPacks;
+  int row;           ///< the first of the next tile
+  unsigned offset;  ///< if `is_whole`, where what this thread copies of it begins, in bytes
+  bool is_whole;    ///< whether rows are of packs alone, at offsets of 32 bits
+
+  TileWalk(const TileSource<T>& matrix, int first_row)
+      : x(matrix),
+        row(first_row),
+        offset(static_cast<unsigned>(((row + first) * x.row + pack * kEach) * sizeof(T))),
+        is_whole(x.is_near && x.columns == tiles.size) {}
+
+  /// Begins to copy the next tile. It is done after wait_for_copies() and a barrier.
+  void begin(TilePack<T>* tile) {
+    TilePack<T>* const to = &tile[pack_place<T, tiles.part()>(first, pack)];
+    if (is_whole && row + rows <= x.rows) {
+      const char* const from = reinterpret_cast<const char*>(x.data);
+      const unsigned step = static_cast<unsigned>(x.row) * (kStep * sizeof(T));
 #pragma unroll
-    for (int i = 0; i < rows / kStep; ++i) {
-      begin_copy(to + i * kStep * kPacks, from);
+      for (int i = 0; i < rows; i += kStep) {
+#pragma unroll
+        for (int column = 0; column < tiles.size; column += tiles.part()) {
+          begin_copy(to + (i * kPacks + column / kEach * rows),
+                     from + offset + column * sizeof(T));
+        }
+        offset += step;
+      }
+    } else {
+      begin_parts(to);
+    }
+    row += rows;
+  }
+
+ private:
+  void begin_parts(TilePack<T>* to) {
+    const T* from = x.data + (row + first) * x.row + pack * kEach * x.column;
+#pragma unroll 1
+    for (int i = 0; i < rows; i += kStep) {
+#pragma unroll 1
+      for (int column = 0; column < tiles.size; column += tiles.part()) {
+        const int left = row + first + i < x.rows ? x.columns - column - pack * kEach : 0;
+        const int count = max(0, min(left, kEach));
+        TilePack<T>* const own = to + (i * kPacks + column / kEach * rows);
+        if (x.in_packs) {
+          begin_copy_of_part(own, from + column, static_cast<unsigned>(count * sizeof(T)));
+        } else {
+#pragma unroll 1
+          for (int k = 0; k < kEach; ++k) {
+            own->of[k] = k < count ? from[(column + k) * x.column] : T(0);
+          }
+        }
+      }
       from += kStep * x.row;
     }
-    return;
   }
-#pragma unroll 1
-  for (int i = 0; i < rows / kStep; ++i) {
-    const int count = row + first + i * kStep < x.rows ? own : 0;
-    if (x.in_packs) {
-      begin_copy_of_part(to, from, static_cast<unsigned>(count * sizeof(T)));
-    } else {
-#pragma unroll 1
-      for (int k = 0; k < kEach; ++k) to->of[k] = k < count ? from[k * x.column] : T(0);
-    }
-    from += kStep * x.row;
-    to += kStep * kPacks;
-  }
+};
+
+/// Begins to copy `rows` rows of a matrix, from `row` on.
+template <AttentionTiles tiles, int rows, class T>
+inline void begin_tile(TilePack<T>* tile, const TileSource<T>& x, int row) {
+  TileWalk<tiles, rows, T>(x, row).begin(tile);
 }
 
 /// Which keys a query sees. There are fewer than 2^29 of both.
@@ -131,49 +169,78 @@ inline float* facts_of(const AttentionArguments& a, int fact, unsigned head) {
   return static_cast<float*>(a.facts) + (fact * a.heads.count + head) * a.n;
 }
 
-/// Begins to copy `facts` facts of `across` queries, from `query` on, fact by fact.
+/// Facts of `across` queries, fact by fact, one after another.
 template <int facts, int across, int threads>
-inline void begin_facts(float* to, const AttentionArguments& a, unsigned head, int query) {
-  for (int i = static_cast<int>(threadIdx.x); i < facts * across; i += threads) {
-    const int own = query + i % across;
-    const bool is_there = own < a.n;
-    begin_copy_of_word(to + i, facts_of(a, i / across, head) + (is_there ? own : 0), is_there);
-  }
-}
+struct FactsWalk {
+  static constexpr int kEach = (facts * across + threads - 1) / threads;
 
-/// The head and the first row that a block has. Blocks of a head are neighbours, as its matrices
-/// are in the cache then; they begin with the one of the most work.
+  const float* from;
+  int left;             ///< queries from the first of the next tile on
+  unsigned at[kEach];  ///< what this thread copies next
+
+  FactsWalk(const AttentionArguments& a, unsigned head, int query)
+      : from(static_cast<const float*>(a.facts)), left(static_cast<int>(a.n) - query) {
+#pragma unroll
+    for (int k = 0; k < kEach; ++k) {
+      const unsigned i = k * threads + threadIdx.x;
+      at[k] = static_cast<unsigned>((i / across * a.heads.count + head) * a.n) + query + i % across;
+    }
+  }
+
+  void begin(float* to) {
+#pragma unroll
+    for (int k = 0; k < kEach; ++k) {
+      const int i = k * threads + static_cast<int>(threadIdx.x);
+      if (facts * across % threads != 0 && i >= facts * across) break;
+      const bool is_there = i % across < left;
+      begin_copy_of_word(to + i, from + (is_there ? at[k] : 0), is_there);
+      at[k] += across;
+    }
+    left -= across;
+  }
+};
+
+/// The head and the first row that a block has. Those of the most work begin; some heads, whose
+/// matrices fit into the cache, take turns.
 struct OwnBlock {
   unsigned head;
   int row;
 
-  OwnBlock(int rows, int rows_of_block, bool is_reversed) {
+  OwnBlock(const AttentionArguments& a, int rows, int rows_of_block, bool is_reversed) {
     const auto blocks = static_cast<unsigned>((rows + rows_of_block - 1) / rows_of_block);
-    head = blockIdx.x / blocks;
-    const unsigned block = blockIdx.x - head * blocks;
+    const auto together = static_cast<unsigned>(a.heads_together);
+    const unsigned first = blockIdx.x / (blocks * together) * together;
+    const unsigned heads = min(together, static_cast<unsigned>(a.heads.count) - first);
+    const unsigned at = blockIdx.x - first * blocks;
+    const unsigned block = at / heads;
+    head = first + at - block * heads;
     row = static_cast<int>(is_reversed ? blocks - 1 - block : block) * rows_of_block;
   }
 };
 
 /// Calls `begin(at, stage)` and, when what it began is there, `work(at, stage)` for tiles of
-/// `across` rows in [from, to). All stages but one are on their way meanwhile.
-template <int across, int stages, class Begin, class Work>
+/// `tiles.across` rows in [from, to). All stages are on their way meanwhile, but the one that is
+/// worked on and `tiles.late` before it.
+template <AttentionTiles tiles, class Begin, class Work>
 inline void for_each_tile(int from, int to, const Begin& begin, const Work& work) {
+  constexpr int kAcross = tiles.across;
+  constexpr int kAhead = tiles.stages - 1 - tiles.late;
 #pragma unroll
-  for (int stage = 0; stage < stages - 1; ++stage) {
-    if (from + stage * across < to) begin(from + stage * across, stage);
+  for (int stage = 0; stage < kAhead; ++stage) {
+    if (from + stage * kAcross < to) begin(from + stage * kAcross, stage);
     end_copies();
   }
   int stage = 0;
-  int free = stages - 1;
-  for (int at = from; at < to; at += across) {
-    wait_for_copies<stages - 2>();
+  int free = kAhead;
+  for (int at = from; at < to; at += kAcross) {
+    wait_for_copies<kAhead - 1>();
+    if constexpr (tiles.by_groups) show_to_tensor_cores();
     __syncthreads();
-    if (at + (stages - 1) * across < to) begin(at + (stages - 1) * across, free);
+    if (at + kAhead * kAcross < to) begin(at + kAhead * kAcross, free);
     end_copies();
     work(at, stage);
-    free = stage;
-    stage = stage + 1 == stages ? 0 : stage + 1;
+    free = free + 1 == tiles.stages ? 0 : free + 1;
+    stage = stage + 1 == tiles.stages ? 0 : stage + 1;
   }
 }
 

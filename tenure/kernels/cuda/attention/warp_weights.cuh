@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tenure/kernels/cuda/attention/warps.cuh"
+#include "tenure/kernels/cuda/attention/products.cuh"
 
 // Weights of the rows that a warp has. They are powers of two, relative to a score that is about
 // the largest of the row so far: they are made relative to a larger one, and what was summed up is

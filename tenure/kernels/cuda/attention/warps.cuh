@@ -20,13 +20,13 @@ inline float sum_of_row(float x) {
   return x + __shfl_xor_sync(0xffffffffu, x, 2);
 }
 
-/// products = rows of `kept`, from `row` on, times rows of `tile`.
+/// products = rows of `kept` times rows of `tile`.
 template <int size, int m, int tiles, class T>
-inline void multiply_rows(float (&products)[m][tiles][4], const TilePack<T>* kept, int row,
+inline void multiply_rows(float (&products)[m][tiles][4], const TilePack<T>* kept,
                           const TilePack<T>* tile) {
   constexpr int kPacks = size / TilePack<T>::kSize;
   const int lane = lane_of();
-  kept += (row + lane % 16) * kPacks;
+  kept += lane % 16 * kPacks;
   tile += (lane / 16 * 8 + lane % 8) * kPacks;
 #pragma unroll
   for (int i = 0; i < m; ++i) {
@@ -96,6 +96,23 @@ template <class T, int m, int tiles, class F>
 inline void store_rows(void* matrices, unsigned head, int row, int rows, std::int64_t columns,
                        const float (&sums)[m][tiles][4], const F& of) {
   const int lane = lane_of();
+  if (row + 16 * m <= rows && columns == 8 * tiles) {
+    T* const out = static_cast<T*>(matrices) +
+                   (static_cast<std::int64_t>(head) * rows + row + lane / 4) * (8 * tiles) +
+                   lane % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < m; ++i) {
+#pragma unroll
+      for (int j = 0; j < tiles; ++j) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          *reinterpret_cast<unsigned*>(out + (16 * i + 8 * h) * (8 * tiles) + 8 * j) =
+              packed<T>(of(i, h, sums[i][j][2 * h]), of(i, h, sums[i][j][2 * h + 1]));
+        }
+      }
+    }
+    return;
+  }
 #pragma unroll
   for (int i = 0; i < m; ++i) {
 #pragma unroll

@@ -37,8 +37,10 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   Compiled compile(Target target, std::initializer_list<const char*> more) {
-    const std::string made_for = fmt::format(
-        "--gpu-architecture={}_{}", target.is_text ? "compute" : "sm", target.architecture);
+    // What GPUs of sm_90 alone have is an architecture of its own, for which there is no text.
+    const std::string made_for =
+        fmt::format("--gpu-architecture={}_{}{}", target.is_text ? "compute" : "sm",
+                    target.architecture, !target.is_text && target.architecture == 90 ? "a" : "");
     std::vector<const char*> options(std::begin(kOptions), std::end(kOptions));
     options.insert(options.end(), more);
     options.push_back(made_for.c_str());

@@ -23,9 +23,9 @@
 /// In place of `threads`: what a block may have of the registers is such that a processor has room
 /// for so many blocks.
 #define TENURE_BOUNDS(threads, blocks) threads, blocks
-/// The shared memory that the launch asked for (Grid::shared_bytes).
+/// The shared memory that the launch asked for (Grid::shared_bytes), from a multiple of 1024 on.
 #define TENURE_SHARED(T, name)                            \
-  extern __shared__ __align__(16) unsigned char shared_bytes[]; \
+  extern __shared__ __align__(1024) unsigned char shared_bytes[]; \
   T* const name = reinterpret_cast<T*>(shared_bytes)
 #endif
 

@@ -15,12 +15,16 @@ struct UpdateOptions {
   double epsilon;
   std::int32_t nesterov;
   std::int32_t decoupled;
+
+  friend bool operator==(const UpdateOptions&, const UpdateOptions&) = default;
 };
 
 /// A logarithm as a sum of two numbers.
 struct PartsOfLog {
   double high;
   double low;
+
+  friend bool operator==(const PartsOfLog&, const PartsOfLog&) = default;
 };
 
 inline constexpr int kMostUpdated = 3;
@@ -34,6 +38,8 @@ struct UpdateNumbers {
   UpdateOptions options;
   PartsOfLog log_beta1;
   PartsOfLog log_beta2;
+
+  friend bool operator==(const UpdateNumbers&, const UpdateNumbers&) = default;
 };
 
 /// The parameter and its state come first, then the gradient.

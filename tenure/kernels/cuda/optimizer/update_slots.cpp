@@ -1,5 +1,4 @@
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -60,10 +59,6 @@ PartsOfLog parts_of_log(double x) {
   return {.high = high, .low = static_cast<double>(log - high)};
 }
 
-bool same(const UpdateNumbers& a, const UpdateNumbers& b) {
-  return std::memcmp(&a, &b, sizeof a) == 0;
-}
-
 template <class Op>
 struct UpdateSlot {
   static constexpr std::size_t kGradient = Op::tensors;
@@ -93,7 +88,7 @@ struct UpdateSlot {
         continue;
       }
       const bool fits = first != nullptr && several.parts < SeveralUpdates::kMost &&
-                        first->in[0].dtype == k.in[0].dtype && same(several.numbers, one.numbers);
+                        first->in[0].dtype == k.in[0].dtype && several.numbers == one.numbers;
       if (!fits) launch_several();
       if (first == nullptr) {
         first = &k;
