@@ -351,13 +351,14 @@ const StaticShared& static_shared_of(EmulatedKernel kernel) {
 void run_grid(EmulatedKernel kernel, const void* arguments, const Command& launch) {
   const StaticShared& static_shared = static_shared_of(kernel);
   constexpr std::size_t kMultiple = 1024;
-  const std::size_t room = (launch.shared_bytes + kMultiple) / kMultiple * kMultiple;  // of a block
+  // Of a block, with something behind it that is nobody's.
+  const std::size_t room = (launch.shared_bytes + kMultiple) / kMultiple * kMultiple;
   std::vector<char> shared(room * launch.cluster + kMultiple);
   const auto at = reinterpret_cast<std::uintptr_t>(shared.data());
-  const std::uintptr_t begin = (at + kMultiple - 1) / kMultiple * kMultiple;
   std::vector<void*> shared_of_blocks;
   for (unsigned i = 0; i < launch.cluster; ++i) {
-    shared_of_blocks.push_back(reinterpret_cast<void*>(begin + i * room));
+    shared_of_blocks.push_back(
+        reinterpret_cast<void*>((at + kMultiple - 1) / kMultiple * kMultiple + i * room));
   }
   emulated_cluster_size = launch.cluster;
   emulated_grid_size = {launch.blocks[0], launch.blocks[1], launch.blocks[2]};
@@ -424,17 +425,17 @@ void emulated_wait_for_copies(unsigned others) {
 }
 
 void emulated_begin_products(const EmulatedProducts& products) {
-  tenure::test::block().current().products.push_back(products);
+  tenure::test::cluster().current().products.push_back(products);
 }
 
 void emulated_end_products() {
-  tenure::test::Fiber& fiber = tenure::test::block().current();
+  tenure::test::Fiber& fiber = tenure::test::cluster().current();
   fiber.products.push_back({});
   ++fiber.product_groups;
 }
 
 void emulated_wait_for_products(unsigned others) {
-  tenure::test::Fiber& fiber = tenure::test::block().current();
+  tenure::test::Fiber& fiber = tenure::test::cluster().current();
   while (fiber.product_groups > others) {
     const EmulatedProducts products = fiber.products.front();
     fiber.products.pop_front();
