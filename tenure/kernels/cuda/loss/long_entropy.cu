@@ -74,7 +74,7 @@ struct LongRow {
       }
 #pragma unroll
       for (unsigned k = 0; k < kAtOnce; ++k) {
-        const unsigned at = s + k * kGroupThreads;
+        const unsigned at = s + k * kLongRowThreads;
         if (at < strips) f(x[k], head + at * kSize);
       }
     }
