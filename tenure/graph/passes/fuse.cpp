@@ -35,8 +35,15 @@ class Fusion {
         readers_(program_.nodes.size(), kNobody),
         others_read_(program_.nodes.size(), std::numeric_limits<std::int32_t>::max()),
         sizes_(program_.nodes.size(), 1),
-        inputs_(program_.nodes.size()) {
+        inputs_(program_.nodes.size()),
+        uses_(program_.nodes.size()) {
+    for (const Node& node : program_.nodes) {
+      for (const Argument& argument : node.arguments) {
+        if (!argument.number) ++uses_[at(argument.value.node)];
+      }
+    }
     for (const Value fetch : request.fetches) {
+      ++uses_[at(fetch.node)];
       if (fetch.output == 0) readers_[at(fetch.node)] = kSeveral;
     }
   }
@@ -196,18 +203,42 @@ class Fusion {
              std::vector<Dependence>& wanted) const {
     constexpr std::int64_t kSmall = 4096;  // bytes
     const std::int64_t bytes = bytes_of(program_.nodes[at(kernel)].outputs[0]);
-    if (bytes <= kSmall) return true;
+    const std::int64_t last = bytes_of(program_.nodes[at(readers_[at(kernel)])].outputs[0]);
+    if (std::max(bytes, last) <= kSmall) return true;
+    if (goes_in_place(kernel)) return false;
     for (Value value : reads) {
       if (value.node == kernel) continue;
       const std::int64_t read = bytes_of(program_.spec(value));
       value = base_of(value);
       if (program_[value].kind == Node::Kind::call) {
         wanted.push_back({.node = kernel, .on = value.node});
-      } else if (read == bytes && is_reusable(value)) {
+        // The loop alone would compute in the memory of what it reads, and not beside it.
+        if (last > bytes && read == last) return false;
+      } else if (read == last && is_reusable(value)) {
         return false;
       }
     }
     return true;
+  }
+
+  /// Whether the kernel would compute in the memory of an input that nobody else reads.
+  bool goes_in_place(std::int32_t kernel) const {
+    const Node& node = program_.nodes[at(kernel)];
+    const std::uint32_t allowed = node.op->memory.reuses_for(0, node.outputs.size());
+    for (std::size_t a = 0; a < node.arguments.size() && a < 32; ++a) {
+      const Argument& argument = node.arguments[a];
+      if ((allowed >> a & 1) == 0 || argument.number) continue;
+      const Value value = argument.value;
+      const bool is_made_on_the_way = loops_[at(value.node)] == kernel;
+      if (is_made_on_the_way || uses_[at(value.node)] != 1 ||
+          bytes_of(program_.spec(value)) != bytes_of(node.outputs[0])) {
+        continue;
+      }
+      const Value base = base_of(value);
+      const bool is_alone = base == value || uses_[at(base.node)] == 1;
+      if (is_alone && (program_[base].kind == Node::Kind::call || is_reusable(base))) return true;
+    }
+    return false;
   }
 
   /// Whether something may be computed in the memory of an input or a variable.
@@ -234,6 +265,7 @@ class Fusion {
       others_read_;                    ///< the first node that reads another result than the first
   std::vector<int> sizes_;             ///< of the loop that ends in a node, or makes its argument
   std::vector<int> inputs_;            ///< of that loop, at most
+  std::vector<int> uses_;              ///< arguments and fetches that a node is
   std::vector<std::int32_t> leading_;  ///< kernels that might join the loop that reads them
 };
 

@@ -8,8 +8,9 @@
 namespace tenure::graph {
 namespace {
 
-/// Kernels one behind the other, and views, that a choice looks at.
+/// Kernels one behind the other that a choice looks at, and views.
 constexpr int kFar = 3;
+constexpr int kMostViews = 32;
 
 ops::View plain_view(const ops::Spec& spec) {
   return {.dtype = spec.dtype, .shape = spec.shape, .strides = contiguous_strides(spec.shape)};
@@ -119,14 +120,14 @@ std::optional<std::int64_t> KernelLayoutChoice::moved(std::int32_t number, const
 
 std::optional<std::int64_t> KernelLayoutChoice::moved_by_readers(std::int32_t node,
                                                                  const ops::View& view,
-                                                                 const ops::View& plain,
-                                                                 int depth) {
+                                                                 const ops::View& plain, int depth,
+                                                                 int views) {
   std::int64_t bytes = 0;
   const bool is_fetched = std::any_of(fetches_.begin(), fetches_.end(),
                                       [node](Value fetch) { return fetch.node == node; });
   if (is_fetched && !view.contiguous()) bytes += bytes_in(view);
   for (const std::int32_t reader : readers_.of(node)) {
-    const auto more = moved_by(reader, {node, view}, plain, depth);
+    const auto more = moved_by(reader, {node, view}, plain, depth, views);
     if (!more) return std::nullopt;
     bytes += *more;
   }
@@ -134,7 +135,8 @@ std::optional<std::int64_t> KernelLayoutChoice::moved_by_readers(std::int32_t no
 }
 
 std::optional<std::int64_t> KernelLayoutChoice::moved_by(std::int32_t number, const Guess& guess,
-                                                         const ops::View& plain, int depth) {
+                                                         const ops::View& plain, int depth,
+                                                         int views) {
   const Node& reader = program_.nodes[static_cast<std::size_t>(number)];
   const bool is_usual = guess.view.strides == plain.strides;
   if (reader.kind == Node::Kind::assign || is_in_loop_(number)) {
@@ -155,10 +157,11 @@ std::optional<std::int64_t> KernelLayoutChoice::moved_by(std::int32_t number, co
       if (!made) return std::nullopt;
       return ops::View{.dtype = base.dtype, .shape = made->shape, .strides = made->strides};
     };
+    if (views == kMostViews) return is_usual ? std::optional<std::int64_t>(0) : std::nullopt;
     const std::optional<ops::View> view = seen(guess.view);
     const std::optional<ops::View> usual = seen(plain);
     if (!view || !usual) return bytes_in(guess.view);
-    return moved_by_readers(number, *view, *usual, depth);
+    return moved_by_readers(number, *view, *usual, depth, views + 1);
   }
   if (choosing(number) == nullptr) {
     return is_usual ? std::optional<std::int64_t>(0) : std::nullopt;

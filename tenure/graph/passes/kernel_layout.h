@@ -52,10 +52,11 @@ class KernelLayoutChoice {
   std::optional<std::int64_t> moved(std::int32_t node, const Strides& strides, const Guess* guess,
                                     int depth);
   /// The same of what reads a value. `plain` is how it would lie if nothing were chosen.
+  /// `views` are between the value and the kernel that made it.
   std::optional<std::int64_t> moved_by_readers(std::int32_t node, const ops::View& view,
-                                               const ops::View& plain, int depth);
+                                               const ops::View& plain, int depth, int views = 0);
   std::optional<std::int64_t> moved_by(std::int32_t reader, const Guess& guess,
-                                       const ops::View& plain, int depth);
+                                       const ops::View& plain, int depth, int views);
   /// Ways in which the result of a kernel may lie, the usual one first.
   std::vector<Strides> ways(std::int32_t node) const;
   /// What the device has for a kernel that chooses; nullptr: the node is none.
