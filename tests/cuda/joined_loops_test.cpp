@@ -181,5 +181,34 @@ TEST(GpuReductions, AreFollowedByLoops) {
   }
 }
 
+/// A kernel that would compute in place, and a loop that would compute in the memory of what it
+/// reads, are not joined where that takes more memory.
+TEST(JoinedLoops, TakeNoMoreMemory) {
+  const Device device = emulated_gpu();
+  const Tensor x = normal({16, 4096}).to(device);
+  const Tensor weight = ones({4096}).to(device);
+  const std::vector<Body> bodies{
+      [](const auto& in) { return std::vector{tanh(layer_norm(exp(in[0]), in[1], in[1])) * 2}; },
+      [](const auto& in) { return std::vector{tanh(rms_norm(exp(in[0]), in[1])) * 2}; },
+      [](const auto& in) {
+        const Tensor z = exp(in[0]);
+        const Tensor narrow = cast(in[1], bfloat16);
+        return std::vector{z + cast(layer_norm(cast(z, bfloat16), narrow, narrow), float32)};
+      },
+      [](const auto& in) {
+        return std::vector{in[0] + cast(layer_norm(in[0], in[1], in[1]), bfloat16)};
+      }};
+  for (const Body& body : bodies) {
+    const std::vector<Tensor> given{x, weight};
+    const auto peak = [&] {
+      return function([&](const std::vector<Tensor>& in) { return body(in); }).plan(given).peak;
+    };
+    const std::int64_t joined = peak();
+    const WithoutFusing no_layer_norm("layer_norm", device);
+    const WithoutFusing no_rms_norm("rms_norm", device);
+    EXPECT_LE(joined, peak());
+  }
+}
+
 }  // namespace
 }  // namespace tenure
