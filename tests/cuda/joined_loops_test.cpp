@@ -139,14 +139,16 @@ TEST(GpuNorms, HaveTheirGradientsFollowedByLoops) {
         };
       };
       using Tensors = std::vector<Tensor>;
+      // Longer rows are read from memory, which the gradient then takes over.
+      const bool joins = sizes.columns <= 8192;
       expect_joined("layer_norm_gradient", of([](const Tensors& g, const Tensors& x) {
                       return Tensors{g[0] * 2 + x[4], g[1] + 1, g[2]};
                     }),
-                    in, true);
+                    in, joins);
       expect_joined("layer_norm_gradient", of([](const Tensors& g, const Tensors& x) {
                       return Tensors{cast(g[0], float64) - x[5], g[1] * g[2]};
                     }),
-                    in, true);
+                    in, joins);
       // A loop that reads another result, too, does not follow.
       expect_alike(of([](const Tensors& g, const Tensors&) {
                      return Tensors{g[0] * g[1], g[2]};
