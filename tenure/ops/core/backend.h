@@ -109,7 +109,7 @@ struct KernelSlot {
   /// Of a kernel that can write its one result in other layouts than densely in the order of its
   /// axes, and reads other ones as well as that: the bytes that it moves only because its operands,
   /// the result among them, lie as these views do; nothing if it takes no such views. Asked without
-  /// data. Not of kernels that loops join.
+  /// data. A call that a loop joins has its result as ever, and is not asked.
   std::optional<std::int64_t> (*moved)(const Kernel&) = nullptr;
   bool adds = false;  ///< run heeds Kernel::adds
   /// Sums may be joined in another order where a call is cut into parts (OpRecord::parts): a
