@@ -40,35 +40,28 @@ TypedKernel float32_kernel(const char* function, const AttentionTiles& tiles) {
                       {DType::float32});
 }
 
-const TiledKernels kUpTo64{kAttend64,
-                           kGradient64,
-                           0,
-                           2,
-                           narrow_kernel("attend_64", kAttend64),
-                           narrow_kernel("query_gradient_64", kGradient64),
-                           narrow_kernel("key_value_gradient_64", kGradient64)};
-const TiledKernels kUpTo128{kAttend128,
-                            kGradient128,
-                            0,
-                            2,
-                            narrow_kernel("attend_128", kAttend128),
-                            narrow_kernel("query_gradient_128", kGradient128),
-                            narrow_kernel("key_value_gradient_128", kGradient128)};
-const TiledKernels kByGroups128{
-    kGroupsAttend128,
-    kGroupsGradient128,
-    0,
-    2,
-    narrow_kernel("attend_by_groups_128", kGroupsAttend128),
-    narrow_kernel("query_gradient_by_groups_128", kGroupsGradient128),
-    narrow_kernel("key_value_gradient_by_groups_128", kGroupsGradient128)};
-const TiledKernels kByGroups64{kGroupsAttend64,
-                               kGroupsGradient64,
-                               0,
-                               2,
-                               narrow_kernel("attend_by_groups_64", kGroupsAttend64),
-                               narrow_kernel("query_gradient_by_groups_64", kGroupsGradient64),
-                               narrow_kernel("key_value_gradient_by_groups_64", kGroupsGradient64)};
+/// Of 16-bit floats.
+TiledKernels narrow_kernels(const AttentionTiles& attend, const AttentionTiles& gradient,
+                            const char* forward, const char* query, const char* key_value) {
+  return {attend,
+          gradient,
+          0,
+          2,
+          narrow_kernel(forward, attend),
+          narrow_kernel(query, gradient),
+          narrow_kernel(key_value, gradient)};
+}
+
+const TiledKernels kUpTo64 = narrow_kernels(kAttend64, kGradient64, "attend_64",
+                                            "query_gradient_64", "key_value_gradient_64");
+const TiledKernels kUpTo128 = narrow_kernels(kAttend128, kGradient128, "attend_128",
+                                             "query_gradient_128", "key_value_gradient_128");
+const TiledKernels kByGroups64 =
+    narrow_kernels(kGroupsAttend64, kGroupsGradient64, "attend_by_groups_64",
+                   "query_gradient_by_groups_64", "key_value_gradient_by_groups_64");
+const TiledKernels kByGroups128 =
+    narrow_kernels(kGroupsAttend128, kGroupsGradient128, "attend_by_groups_128",
+                   "query_gradient_by_groups_128", "key_value_gradient_by_groups_128");
 const TiledKernels kOfMany{kFloat32Many,
                            kFloat32Many,
                            1,
